@@ -1,0 +1,46 @@
+# Finding sources by folder, and the shapes of target we build from them.
+
+# Every .c under the folders, without the unit tests.
+function(sdx_glob out)
+  set(all)
+  foreach(dir ${ARGN})
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${dir}/*.c)
+    list(APPEND all ${found})
+  endforeach()
+  list(FILTER all EXCLUDE REGEX "_test\\.c$")
+  set(${out} ${all} PARENT_SCOPE)
+endfunction()
+
+# Every x_test.c under the folders.
+function(sdx_glob_tests out)
+  set(all)
+  foreach(dir ${ARGN})
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${dir}/*_test.c)
+    list(APPEND all ${found})
+  endforeach()
+  set(${out} ${all} PARENT_SCOPE)
+endfunction()
+
+# An object library over engine sources; nothing when there are none.
+function(sdx_objects target)
+  if(ARGN)
+    add_library(${target} OBJECT ${ARGN})
+    sdx_flags(${target})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    set(kern ${ARGN})
+    list(FILTER kern INCLUDE REGEX "/src/kern/")
+    set_source_files_properties(${kern} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
+  endif()
+endfunction()
+
+# A shared library exports what its map names and binds its own symbols to itself, so that two of
+# ours in one process do not mix.
+function(sdx_exports target map)
+  set(map ${PROJECT_SOURCE_DIR}/${map})
+  target_link_options(${target} PRIVATE -Wl,-Bsymbolic -Wl,--version-script=${map} -Wl,--as-needed)
+  if(NOT SDX_SANITIZE)
+    target_link_options(${target} PRIVATE -Wl,-z,defs)
+  endif()
+  set_target_properties(${target} PROPERTIES LINK_DEPENDS ${map} LINKER_LANGUAGE C)
+  target_link_libraries(${target} PRIVATE Threads::Threads m ${CMAKE_DL_LIBS})
+endfunction()
