@@ -1,0 +1,35 @@
+/* Bytes of models and external data: from a path, memory, a file descriptor or a callback.
+ *
+ * A source offers read-at, and a mapping where the system can give one. A mapped file must not change while mapped. */
+#ifndef SDX_BASE_SOURCE_H
+#define SDX_BASE_SOURCE_H
+
+#include "base/alloc.h"
+
+typedef enum LoadMode { LOAD_MAP, LOAD_COPY } LoadMode;
+
+typedef struct Source {
+    const Alloc *alloc;
+    uint64_t size;
+    /* Reads exactly n bytes at `at`. */
+    sdx_status (*read)(struct Source *s, uint64_t at, void *dst, size_t n, Err *err);
+    void *user;
+    int fd;              /* -1: none */
+    bool owns_fd;
+    const void *memory;  /* whole content when it lies in memory already */
+    const char *name;    /* for messages */
+} Source;
+
+/* Host's reader: 0 on success. */
+typedef int (*SourceReadFn)(void *user, uint64_t at, void *dst, size_t n);
+
+sdx_status sdx_source_path(Source *s, const Alloc *a, const char *path, Err *err);
+sdx_status sdx_source_fd(Source *s, const Alloc *a, int fd, Err *err); /* borrows fd */
+void sdx_source_memory(Source *s, const Alloc *a, const void *p, size_t n); /* borrows p */
+void sdx_source_callback(Source *s, const Alloc *a, SourceReadFn read, void *user, uint64_t size);
+void sdx_source_fini(Source *s);
+
+/* n bytes at `at` as a buffer: a mapping, a view of the caller's memory, or a copy. IO when outside the source. */
+sdx_status sdx_source_bytes(Source *s, uint64_t at, uint64_t n, LoadMode mode, Buf **out, Err *err);
+
+#endif
