@@ -150,5 +150,6 @@ Seq *sdx_seq_create(const Alloc *a, DType elem);
 sdx_status sdx_seq_own(Datum *d, Err *err); /* d holds a sequence nobody else can see afterwards */
 sdx_status sdx_seq_insert(Seq *s, int64_t at, const Datum *item, Err *err); /* shares item */
 Map *sdx_map_create(const Alloc *a);
+Sparse *sdx_sparse_create(const Alloc *a);
 
 #endif
