@@ -34,26 +34,26 @@ typedef struct SessionOptions {
     bool keep_subnormals;            /* never flush */
 } SessionOptions;
 
-void sdx_session_options_init(SessionOptions *o);
+void sdx_ses_options_init(SessionOptions *o);
 
 /* Takes the model (sets *model to NULL) whatever happens. */
-sdx_status sdx_session_open(Model **model, const SessionOptions *o, Session **out, Err *err);
-void sdx_session_retain_(Session *s);
-void sdx_session_close(Session *s); /* waits for nothing: runs in flight hold a reference */
+sdx_status sdx_ses_open(Model **model, const SessionOptions *o, Session **out, Err *err);
+void sdx_ses_retain(Session *s);
+void sdx_ses_close(Session *s); /* waits for nothing: runs in flight hold a reference */
 
-const Model *sdx_session_model(const Session *s);
-int sdx_session_n_inputs(const Session *s);
-int sdx_session_n_outputs(const Session *s);
-int sdx_session_n_overridable(const Session *s);
-const Value *sdx_session_input(const Session *s, int i);  /* name, type as declared or inferred */
-const Value *sdx_session_output(const Session *s, int i);
-const Value *sdx_session_overridable(const Session *s, int i);
+const Model *sdx_ses_model(const Session *s);
+int sdx_ses_n_inputs(const Session *s);
+int sdx_ses_n_outputs(const Session *s);
+int sdx_ses_n_overridable(const Session *s);
+const Value *sdx_ses_input(const Session *s, int i);  /* name, type as declared or inferred */
+const Value *sdx_ses_output(const Session *s, int i);
+const Value *sdx_ses_overridable(const Session *s, int i);
 
 /* A run resolved once: which inputs come, which outputs are wanted. Belongs to the session. */
 typedef struct RunSpec RunSpec;
-sdx_status sdx_session_spec(Session *s, const char *const *in_names, int n_in, const char *const *out_names, int n_out,
+sdx_status sdx_ses_spec(Session *s, const char *const *in_names, int n_in, const char *const *out_names, int n_out,
                             RunSpec **out, Err *err);
-void sdx_session_spec_drop(RunSpec *spec);
+void sdx_ses_spec_drop(RunSpec *spec);
 
 typedef struct RunOptions {
     RunLimits limits;
@@ -61,20 +61,20 @@ typedef struct RunOptions {
 } RunOptions;
 
 /* in: one per spec input; out: one per spec output; see EpIo for bound outputs. All bad inputs are listed in err. */
-sdx_status sdx_session_run(Session *s, const RunSpec *spec, const Datum *const *in, Datum *out, const RunOptions *o,
+sdx_status sdx_ses_run(Session *s, const RunSpec *spec, const Datum *const *in, Datum *out, const RunOptions *o,
                            Err *err);
 /* By name, without a spec of the caller's: looks names up each time (fast: small tables). */
-sdx_status sdx_session_run_names(Session *s, const char *const *in_names, const Datum *const *in, int n_in,
+sdx_status sdx_ses_run_names(Session *s, const char *const *in_names, const Datum *const *in, int n_in,
                                  const char *const *out_names, Datum *out, int n_out, const RunOptions *o, Err *err);
 
 /* Gives back everything but weights: frames, cached plans, free buffers. */
-void sdx_session_trim(Session *s);
+void sdx_ses_trim(Session *s);
 
 /* Peak static working memory of a run with these inputs, in bytes. */
-sdx_status sdx_session_plan_nbytes(Session *s, const RunSpec *spec, const Datum *const *in, size_t *nbytes, Err *err);
+sdx_status sdx_ses_plan_nbytes(Session *s, const RunSpec *spec, const Datum *const *in, size_t *nbytes, Err *err);
 
 /* Placement, one line a node: calls fn(user, node, provider name, reason why earlier providers did not take it). */
-void sdx_session_each_node(const Session *s, void (*fn)(void *user, const Node *n, const char *ep, const char *reason),
+void sdx_ses_each_node(const Session *s, void (*fn)(void *user, const Node *n, const char *ep, const char *reason),
                            void *user);
 
 #endif

@@ -106,7 +106,7 @@ sdx_status sdx_datum_share(Datum *dst, const Datum *src, const Alloc *a, Err *er
     return SDX_OK;
 }
 
-Seq *sdx_seq_create(const Alloc *a, DType elem)
+Seq *sdx_seq_new(const Alloc *a, DType elem)
 {
     Seq *s = sdx_alloc_zero(a, sizeof *s);
     if (!s) return NULL;
@@ -148,7 +148,7 @@ sdx_status sdx_seq_own(Datum *d, Err *err)
 {
     Seq *old = d->seq;
     if (__atomic_load_n(&old->refs, __ATOMIC_ACQUIRE) == 1) return SDX_OK;
-    Datum copy = { .kind = DATUM_SEQUENCE, .seq = sdx_seq_create(old->alloc, old->elem) };
+    Datum copy = { .kind = DATUM_SEQUENCE, .seq = sdx_seq_new(old->alloc, old->elem) };
     TRY_MEM(copy.seq, err);
     sdx_status st = seq_reserve(copy.seq, old->n, err);
     for (int64_t i = 0; st == SDX_OK && i < old->n; i++) st = sdx_seq_insert(copy.seq, i, &old->items[i], err);
@@ -161,7 +161,7 @@ sdx_status sdx_seq_own(Datum *d, Err *err)
     return SDX_OK;
 }
 
-Map *sdx_map_create(const Alloc *a)
+Map *sdx_map_new(const Alloc *a)
 {
     Map *m = sdx_alloc_zero(a, sizeof *m);
     if (!m) return NULL;
@@ -170,7 +170,7 @@ Map *sdx_map_create(const Alloc *a)
     return m;
 }
 
-Sparse *sdx_sparse_create(const Alloc *a)
+Sparse *sdx_sparse_new(const Alloc *a)
 {
     Sparse *s = sdx_alloc_zero(a, sizeof *s);
     if (!s) return NULL;

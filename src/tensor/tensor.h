@@ -146,10 +146,10 @@ sdx_status sdx_datum_tensor(Datum *d, const Alloc *a, DType dtype, int rank, con
 /* Deep copy of a tensor into a buffer of its own, string bytes included. */
 sdx_status sdx_datum_copy(Datum *dst, const Tensor *src, const Alloc *a, Err *err);
 
-Seq *sdx_seq_create(const Alloc *a, DType elem);
+Seq *sdx_seq_new(const Alloc *a, DType elem);
 sdx_status sdx_seq_own(Datum *d, Err *err); /* d holds a sequence nobody else can see afterwards */
 sdx_status sdx_seq_insert(Seq *s, int64_t at, const Datum *item, Err *err); /* shares item */
-Map *sdx_map_create(const Alloc *a);
-Sparse *sdx_sparse_create(const Alloc *a);
+Map *sdx_map_new(const Alloc *a);
+Sparse *sdx_sparse_new(const Alloc *a);
 
 #endif

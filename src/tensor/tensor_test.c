@@ -71,7 +71,7 @@ static void packed_integers_sign_extend(void)
 static void sequences_copy_when_shared(void)
 {
     Err err = { 0 };
-    Datum item, a = { .kind = DATUM_SEQUENCE, .seq = sdx_seq_create(&sdx_alloc_default, DT_FLOAT) }, b;
+    Datum item, a = { .kind = DATUM_SEQUENCE, .seq = sdx_seq_new(&sdx_alloc_default, DT_FLOAT) }, b;
     CHECK(sdx_datum_tensor(&item, &sdx_alloc_default, DT_FLOAT, 0, NULL, &err) == SDX_OK);
     CHECK(sdx_seq_insert(a.seq, 0, &item, &err) == SDX_OK);
     CHECK(sdx_seq_insert(a.seq, 2, &item, NULL) == SDX_RUN_FAILED);
