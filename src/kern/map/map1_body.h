@@ -1,0 +1,33 @@
+/* kern/map/map1_body.h - the loops over kern/map/act_body.h, and the rows they fill. */
+#include "kern/map/act_body.h"
+
+#define MAP_CALL0(name) v_##name(v)
+#define MAP_CALL1(name) v_##name(v, alpha)
+#define MAP_CALL2(name) v_##name(v, alpha, beta)
+#define MAP_PARAM0
+#define MAP_PARAM1 const vf32 alpha = v_set((float)p->alpha);
+#define MAP_PARAM2 MAP_PARAM1 const vf32 beta = v_set((float)p->beta);
+
+#define MAP1(name, params, error, lo, hi)                                                          \
+    static void ISA(map1_##name)(float *y, const float *x, size_t n, const MapParam *p)            \
+    {                                                                                             \
+        MAP_PARAM##params size_t i = 0;                                                           \
+        for (; n - i >= VW; i += VW) {                                                            \
+            vf32 v = v_load(x + i);                                                               \
+            v_store(y + i, MAP_CALL##params(name));                                               \
+        }                                                                                         \
+        if (i < n) {                                                                              \
+            vf32 v = v_load_n(x + i, n - i);                                                      \
+            v_store_n(y + i, MAP_CALL##params(name), n - i);                                      \
+        }                                                                                         \
+    }
+#include "kern/map/map1.def"
+#undef MAP1
+
+void ISA(sdx_kern_init_map1)(Kern *k);
+void ISA(sdx_kern_init_map1)(Kern *k)
+{
+#define MAP1(name, params, error, lo, hi) k->map1_f32[SDX_MAP1_##name] = ISA(map1_##name);
+#include "kern/map/map1.def"
+#undef MAP1
+}
