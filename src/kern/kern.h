@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/cpu.h"
+#include "kern/gemm/tile.h"
 #include "kern/map/map1.h"
 
 typedef struct Kern {

@@ -1,0 +1,64 @@
+/* kern/gemm/gemm.h - matrix products in f32.
+ *
+ *     c[m,n] = epilogue(a[m,k] * b[k,n])          (kern/gemm/epilogue.h)
+ *
+ * Three steps. `sdx_gemm_f32_plan` looks at sizes and layouts and cuts the product into chunks;
+ * `sdx_gemm_f32_chunk` computes one chunk, on any thread, with scratch memory of its own. A constant
+ * b is packed once, beforehand, with `sdx_gemm_f32_pack`; any other b is packed as it is used.
+ *
+ * Accuracy: SUM(1). Every element is one chain of multiply-adds in the order of k, so its bits do not
+ * depend on m, on the chunks, on packing or on threads. k == 0 gives epilogue(0).
+ *
+ * Method: Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008.
+ */
+#ifndef SDX_KERN_GEMM_GEMM_H
+#define SDX_KERN_GEMM_GEMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "kern/gemm/epilogue.h"
+#include "kern/kern.h"
+
+/* How an operand lies in memory. */
+enum {
+    SDX_MAT_ROWS,   /* element (i, j) at i*ld + j */
+    SDX_MAT_COLS,   /* element (i, j) at j*ld + i: the transpose of a matrix of rows */
+    SDX_MAT_PACKED, /* b only: made by sdx_gemm_f32_pack */
+};
+
+typedef struct GemmPlan {
+    size_t m, n, k;
+    size_t lda, ldb, ldc; /* in elements; ldb is unused when b is packed */
+    unsigned a_form, b_form;
+
+    size_t chunks;  /* independent pieces of work; 0 when the result is empty */
+    size_t scratch; /* bytes that a running chunk needs, aligned to 64 */
+
+    size_t mb, nb, kc; /* rows, panels of a chunk; length of a slice of k */
+    bool copy_a;       /* a is brought into rows that do not collide in the cache */
+    unsigned max_rows; /* see GemmTile */
+} GemmPlan;
+
+/* One product under a plan. c must not overlap a or b; epi.add may be c itself, row for row. */
+typedef struct GemmF32 {
+    const float *a, *b;
+    float *c;
+    Epilogue epi;
+} GemmF32;
+
+/* Floats that b takes when packed; false if the number does not fit size_t. */
+bool sdx_gemm_f32_pack_size(const Kern *kern, size_t k, size_t n, size_t *nfloats);
+
+/* Packs panels [panel, panel+npanel) of b into `packed`, the start of the whole buffer (aligned to 64
+ * for speed). Panels are gemm_f32_nr columns each. flush: subnormals become zero. */
+void sdx_gemm_f32_pack(const Kern *kern, const float *b, size_t ldb, unsigned form, size_t k, size_t n, size_t panel,
+                       size_t npanel, bool flush, float *packed);
+
+/* Fills the lower part of a plan whose upper part (sizes, strides, forms) is set. */
+void sdx_gemm_f32_plan(const Kern *kern, GemmPlan *p);
+
+/* Computes chunk i of [0, p->chunks). */
+void sdx_gemm_f32_chunk(const Kern *kern, const GemmPlan *p, const GemmF32 *g, size_t i, void *scratch);
+
+#endif
