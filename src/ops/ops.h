@@ -29,6 +29,7 @@ typedef struct AttrSpec {
 } AttrSpec;
 
 #define OP_INT(S, field, dflt) { .name = #field, .type = ATTR_INT, .offset = offsetof(S, field), .i = (dflt) }
+#define OP_INT_ABSENT INT64_MIN /* default of an integer whose absence means something */
 #define OP_INT_REQ(S, field) { .name = #field, .type = ATTR_INT, .offset = offsetof(S, field), .required = true }
 #define OP_FLOAT(S, field, dflt) { .name = #field, .type = ATTR_FLOAT, .offset = offsetof(S, field), .f = (dflt) }
 #define OP_FLOAT_REQ(S, field) { .name = #field, .type = ATTR_FLOAT, .offset = offsetof(S, field), .required = true }
@@ -172,7 +173,7 @@ struct OpDef {
     const char *domain; /* NULL is ai.onnx */
     /* "T,T->T": inputs -> outputs. Items: a variable T U V W (see OpVer.types) or a type by short name (f32 i64 i32 u8
      * bool str ...), or seq(X) opt(X) map(k,v), or any; suffix ? optional, * repeated (0 or more), + repeated (1 or
-     * more) of one type, ~ repeated with differing types. */
+     * more) of one type, ~ repeated with differing types. An output variable that no input binds, or any, is left to infer. */
     const char *sig;
     const AttrSpec *attrs;
     size_t attrs_size;
@@ -185,6 +186,13 @@ struct OpDef {
     void *user; /* custom operators */
 };
 
+/* A definition is `const OpDef sdx_op_Name` and one line OP(Name) in ops.def. Outside ai.onnx the domain has a tag before
+ * the name, as in sdx_op_ml_Scaler: ml (ai.onnx.ml), training (ai.onnx.preview.training), preview (ai.onnx.preview),
+ * ms (com.microsoft), sdx (internal). */
+#define OP(id) extern const OpDef sdx_op_##id;
+#include "ops/ops.def"
+#undef OP
+
 /* The operator for (domain, name) or NULL; domain "" or "ai.onnx" for the default one. */
 const OpDef *sdx_op_find(const char *domain, const char *name);
 /* All of them, in ops.def order. */
@@ -194,7 +202,8 @@ const OpVer *sdx_op_version(const OpDef *def, int64_t opset);
 
 /* Checks attributes against def and fills node->args. Unknown attributes are an error naming them. */
 sdx_status sdx_node_parse(Node *n, Err *err);
-/* Builds a node of an operator by name with its args parsed: for passes and upgrades. NULL on failure (err told). */
+/* Builds a node of an operator by name: for passes and upgrades. NULL on failure (err told). Its args are parsed when no
+ * attribute is required; a caller that sets attributes calls sdx_node_parse after it. */
 Node *sdx_node_make(Graph *g, Node *before, const char *domain, const char *op, Value *const *in, int n_in,
                     Value *const *out, int n_out, Err *err);
 /* Checks arity and element types of in against def->sig and ver (NULL: the newest row), binds out kinds and elems. */
