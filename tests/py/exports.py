@@ -58,6 +58,17 @@ def encoder(torch):
     return Encoder()
 
 
+def settle(torch, model):
+    """Batch norms learn the statistics of a few random batches; without, an untrained network fades to zero."""
+    norms = [m for m in model.modules() if isinstance(m, torch.nn.BatchNorm2d)]
+    for m in norms:
+        m.momentum = None
+    with torch.no_grad():
+        for _ in range(2 if norms else 0):
+            model(torch.randn(4, 3, 96, 96))
+    return model.eval()
+
+
 def export(kind, folder):
     import torch
     import torchvision
@@ -68,7 +79,7 @@ def export(kind, folder):
               "mobilenet_v2": (lambda: torchvision.models.mobilenet_v2(), image, ["image"], ["logits"]),
               "encoder": (lambda: encoder(torch), tokens, ["input_ids", "attention_mask"], ["hidden", "pooled"])}
     for name, (make, args, inputs, outputs) in makers.items():
-        model = make().eval()
+        model = settle(torch, make().train())
         path = str(pathlib.Path(folder) / f"{name}.onnx")
         if kind == "torchscript":
             axes = {i: {0: "batch"} if len(args) == 1 else {0: "batch", 1: "length"} for i in inputs}
