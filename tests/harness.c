@@ -13,10 +13,7 @@ static struct {
     int passed, failed, failures_here;
 } harness;
 
-void sdx_harness_filter(const char *part)
-{
-    harness.filter = part;
-}
+void sdx_harness_filter(const char *part) { harness.filter = part; }
 
 void sdx_harness_note(const char *fmt, ...)
 {

@@ -12,7 +12,7 @@ static const struct {
     const char *name;
     void (*run)(void);
 } suites[] = {
-#define X(name) {#name, sdx_suite_##name},
+#define X(name) { #name, sdx_suite_##name },
 #include "suites.def"
 #undef X
 };

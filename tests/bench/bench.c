@@ -79,10 +79,14 @@ static void bench_gemm(size_t m, size_t k, size_t n, unsigned b_form)
 {
     char what[64];
     snprintf(what, sizeof what, "gemm %zux%zux%zu%s", m, k, n,
-             b_form == SDX_MAT_PACKED ? "" : b_form == SDX_MAT_ROWS ? " b rows" : " b cols");
+             b_form == SDX_MAT_PACKED ? ""
+             : b_form == SDX_MAT_ROWS ? " b rows"
+                                      : " b cols");
     if (wanted && !strstr(what, wanted)) return;
-    GemmBench b = { .plan = { .m = m, .n = n, .k = k, .lda = k, .ldb = b_form == SDX_MAT_COLS ? k : n, .ldc = n,
-                              .b_form = b_form }, .g.epi = SDX_EPILOGUE_NONE };
+    GemmBench b = {
+        .plan = { .m = m, .n = n, .k = k, .lda = k, .ldb = b_form == SDX_MAT_COLS ? k : n, .ldc = n, .b_form = b_form },
+        .g.epi = SDX_EPILOGUE_NONE
+    };
     size_t nfloats;
     sdx_gemm_f32_pack_size(kern, k, n, &nfloats);
     float *raw = floats(k * n), *packed = aligned(nfloats * 4 + 64), *a = floats(m * k);
@@ -102,12 +106,14 @@ int main(int argc, char **argv)
     if (argc > 2) wanted = argv[2];
     kern = sdx_kern_best();
     printf("level %s, tile %ux%u\n", kern->name, kern->gemm_f32_mr, kern->gemm_f32_nr);
-    static const size_t sizes[][3] = { { 1024, 1024, 1024 }, { 512, 512, 512 }, { 200, 200, 200 }, { 128, 768, 768 },
-        { 128, 768, 3072 }, { 128, 3072, 768 }, { 384, 768, 768 }, { 32, 384, 1536 }, { 128, 384, 384 }, { 8, 768, 3072 },
-        { 4, 768, 768 }, { 2, 768, 768 }, { 1, 768, 768 }, { 1, 768, 3072 }, { 1, 4096, 4096 }, { 1500, 64, 1500 },
-        { 3136, 64, 256 }, { 3136, 256, 64 }, { 784, 512, 128 }, { 196, 1024, 256 }, { 196, 256, 1024 }, { 49, 2048, 512 },
-        { 12544, 16, 96 }, { 12544, 32, 16 }, { 3136, 24, 144 }, { 3136, 144, 24 }, { 784, 32, 192 }, { 196, 576, 96 },
-        { 49, 160, 960 }, { 49, 960, 160 } };
+    static const size_t sizes[][3] = { { 1024, 1024, 1024 }, { 512, 512, 512 },  { 200, 200, 200 }, { 128, 768, 768 },
+                                       { 128, 768, 3072 },   { 128, 3072, 768 }, { 384, 768, 768 }, { 32, 384, 1536 },
+                                       { 128, 384, 384 },    { 8, 768, 3072 },   { 4, 768, 768 },   { 2, 768, 768 },
+                                       { 1, 768, 768 },      { 1, 768, 3072 },   { 1, 4096, 4096 }, { 1500, 64, 1500 },
+                                       { 3136, 64, 256 },    { 3136, 256, 64 },  { 784, 512, 128 }, { 196, 1024, 256 },
+                                       { 196, 256, 1024 },   { 49, 2048, 512 },  { 12544, 16, 96 }, { 12544, 32, 16 },
+                                       { 3136, 24, 144 },    { 3136, 144, 24 },  { 784, 32, 192 },  { 196, 576, 96 },
+                                       { 49, 160, 960 },     { 49, 960, 160 } };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         bench_gemm(sizes[i][0], sizes[i][1], sizes[i][2], SDX_MAT_PACKED);
     bench_gemm(128, 64, 128, SDX_MAT_COLS);

@@ -7,15 +7,15 @@
 #define PEAK_ROUNDS 20000
 
 /* Twelve chains: more than latency times ports of any core we know. */
-#define PEAK_LOOP(name, V, set, fma)                                                                   \
-    static float name(void)                                                                            \
-    {                                                                                                  \
-        V s[12], x = set(0.999f), y = set(1e-3f);                                                      \
-        for (int i = 0; i < 12; i++) s[i] = set((float)i);                                             \
-        for (int n = 0; n < PEAK_ROUNDS; n++)                                                          \
-            _Pragma("GCC unroll 16") for (int i = 0; i < 12; i++) s[i] = fma(s[i], x, y);              \
-        _Pragma("GCC unroll 16") for (int i = 1; i < 12; i++) s[0] = fma(s[0], s[i], y);               \
-        return *(float *)&s[0];                                                                        \
+#define PEAK_LOOP(name, V, set, fma)                                                                                   \
+    static float name(void)                                                                                            \
+    {                                                                                                                  \
+        V s[12], x = set(0.999f), y = set(1e-3f);                                                                      \
+        for (int i = 0; i < 12; i++) s[i] = set((float)i);                                                             \
+        for (int n = 0; n < PEAK_ROUNDS; n++)                                                                          \
+            _Pragma("GCC unroll 16") for (int i = 0; i < 12; i++) s[i] = fma(s[i], x, y);                              \
+        _Pragma("GCC unroll 16") for (int i = 1; i < 12; i++) s[0] = fma(s[0], s[i], y);                               \
+        return *(float *)&s[0];                                                                                        \
     }
 
 #if SDX_ARCH_X86

@@ -15,14 +15,14 @@ static const struct {
 #define EXACT KIND_EXACT, 0.5
 #define ULP(n) KIND_ULP, n
 #define NEAR(n) KIND_NEAR, n
-#define MAP1(name, params, error, lo, hi) {error, lo, hi},
+#define MAP1(name, params, error, lo, hi) { error, lo, hi },
 #include "kern/map/map1.def"
 #undef MAP1
 };
 
 static const MapParam *params_of(unsigned map)
 {
-    static const MapParam unit = {1, 0.5}, steep = {0.125, 0.25}, range = {-1.5, 2.5}, gate = {1.703125, 0};
+    static const MapParam unit = { 1, 0.5 }, steep = { 0.125, 0.25 }, range = { -1.5, 2.5 }, gate = { 1.703125, 0 };
     switch (map) {
     case SDX_MAP1_clip: return &range;
     case SDX_MAP1_selu:
@@ -65,8 +65,8 @@ static void sweep(const Check *c, unsigned map)
         }
     }
     if (!(worst <= rows[map].bound))
-        ck_fail("f(%.9g) is %.9g, not %.12g: error %.3g, bound %g", (double)worst_x, (double)worst_y, worst_exact, worst,
-                rows[map].bound);
+        ck_fail("f(%.9g) is %.9g, not %.12g: error %.3g, bound %g", (double)worst_x, (double)worst_y, worst_exact,
+                worst, rows[map].bound);
 }
 
 static void compare(const Check *c, unsigned map)
@@ -102,7 +102,7 @@ static void timed(void *arg)
 static void bench(const Check *c, unsigned map)
 {
     enum { N = 4096 };
-    Timed t = {c->k->map1_f32[map], ck_buf(N * 4, 0), ck_buf(N * 4, 0), N, params_of(map)};
+    Timed t = { c->k->map1_f32[map], ck_buf(N * 4, 0), ck_buf(N * 4, 0), N, params_of(map) };
     ck_plain(t.x, N, fmaxf(rows[map].lo, -10), fminf(rows[map].hi, 10)); /* away from subnormal results */
     ck_report(ck_time(timed, &t), N, 0);
 }

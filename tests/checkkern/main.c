@@ -25,9 +25,9 @@ static struct {
     int nbufs;
 } ck;
 
-const size_t ck_lengths[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,  12,  13,  14,  15,  16,  17,   18,  19,
-                             20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,  32,  33,  34,  35,  36,  37,   38,  39,
-                             40, 47, 48, 49, 63, 64, 65, 79, 80, 81, 95, 127, 128, 129, 255, 257, 511, 1000, 4099};
+const size_t ck_lengths[] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,  12,  13,  14,  15,  16,  17,   18,  19,
+                              20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,  32,  33,  34,  35,  36,  37,   38,  39,
+                              40, 47, 48, 49, 63, 64, 65, 79, 80, 81, 95, 127, 128, 129, 255, 257, 511, 1000, 4099 };
 const size_t ck_nlengths = sizeof ck_lengths / sizeof ck_lengths[0];
 
 void ck_free(void)
@@ -86,7 +86,7 @@ void *ck_buf(size_t nbytes, size_t shift)
     unsigned char *block = aligned_alloc(64, total);
     if (!block) abort();
     memset(block, PAINT, total);
-    ck.buf[ck.nbufs++] = (Buf){block, MARGIN + shift, nbytes, total};
+    ck.buf[ck.nbufs++] = (Buf){ block, MARGIN + shift, nbytes, total };
     return block + MARGIN + shift;
 }
 
@@ -116,9 +116,9 @@ void ck_plain(float *x, size_t n, float lo, float hi)
 
 void ck_floats(float *x, size_t n, float lo, float hi)
 {
-    static const float odd[] = {0.0f,    -0.0f,    INFINITY, -INFINITY, NAN,   1e-45f,   -1e-45f, 1e-39f,
-                                -1e-39f, 0x1p-126f, 3.4e38f, -3.4e38f,  1.0f,  -1.0f,    0.5f,    -2.5f,
-                                65536.5f, -1e9f,   0x1p-30f, -0x1p-30f, 88.6f, -103.9f, -87.5f,  88.72283f};
+    static const float odd[] = { 0.0f,     -0.0f,     INFINITY, -INFINITY, NAN,   1e-45f,  -1e-45f, 1e-39f,
+                                 -1e-39f,  0x1p-126f, 3.4e38f,  -3.4e38f,  1.0f,  -1.0f,   0.5f,    -2.5f,
+                                 65536.5f, -1e9f,     0x1p-30f, -0x1p-30f, 88.6f, -103.9f, -87.5f,  88.72283f };
     ck_plain(x, n, lo, hi);
     for (size_t i = 0; i < n; i++) {
         uint32_t r = ck_rand() >> 4;
@@ -201,7 +201,7 @@ int main(int argc, char **argv)
     for (unsigned level = 0; level < SDX_CPU_LEVELS; level++) {
         const Kern *k = sdx_kern_at(level);
         if (!k) continue;
-        const Check check = {c, below, k, bench};
+        const Check check = { c, below, k, bench };
 #define CHECK_FAMILY(name) check_##name(&check);
 #include "families.def"
 #undef CHECK_FAMILY
