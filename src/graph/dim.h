@@ -13,7 +13,10 @@ typedef int64_t Dim;
 
 typedef struct SymTab SymTab;
 
-static inline bool sdx_dim_is_const(Dim d) { return d >= 0; }
+static inline bool sdx_dim_is_const(Dim d)
+{
+    return d >= 0;
+}
 
 /* With a NULL table all dims must be numbers; operations on anything else give SDX_DIM_UNKNOWN. Values inside shape
  * arithmetic may be negative numbers: a DimVal carries those (see below); Dim itself is a size. */
@@ -23,26 +26,34 @@ Dim sdx_dim_fresh(SymTab *s);                             /* a new unknown */
 
 /* A symbolic integer of any sign, as shape arithmetic needs: same handles, but numbers are stored apart from them. */
 typedef struct DimVal {
-    bool known;    /* true: the number v; false: the expression or unknown `sym` */
+    bool known; /* true: the number v; false: the expression or unknown `sym` */
     int64_t v;
-    Dim sym;       /* handle, or SDX_DIM_UNKNOWN */
+    Dim sym; /* handle, or SDX_DIM_UNKNOWN */
 } DimVal;
 
-static inline DimVal sdx_dimval_num(int64_t v) { return (DimVal){ .known = true, .v = v }; }
-static inline DimVal sdx_dimval_unknown(void) { return (DimVal){ .sym = SDX_DIM_UNKNOWN }; }
+static inline DimVal sdx_dimval_num(int64_t v)
+{
+    return (DimVal){.known = true, .v = v};
+}
+static inline DimVal sdx_dimval_unknown(void)
+{
+    return (DimVal){.sym = SDX_DIM_UNKNOWN};
+}
 DimVal sdx_dimval_of(Dim d);
 Dim sdx_dim_of(DimVal v); /* a negative number gives SDX_DIM_UNKNOWN */
 
 DimVal sdx_dimval_add(SymTab *s, DimVal a, DimVal b);
 DimVal sdx_dimval_sub(SymTab *s, DimVal a, DimVal b);
 DimVal sdx_dimval_mul(SymTab *s, DimVal a, DimVal b);
-DimVal sdx_dimval_div(SymTab *s, DimVal a, DimVal b);      /* truncating, as ONNX Div on integers; exact when provable */
+DimVal sdx_dimval_div(SymTab *s, DimVal a, DimVal b); /* truncating, as ONNX Div on integers; exact when provable */
 DimVal sdx_dimval_floordiv(SymTab *s, DimVal a, DimVal b);
 DimVal sdx_dimval_ceildiv(SymTab *s, DimVal a, DimVal b);
 DimVal sdx_dimval_mod(SymTab *s, DimVal a, DimVal b);
 DimVal sdx_dimval_min(SymTab *s, DimVal a, DimVal b);
 DimVal sdx_dimval_max(SymTab *s, DimVal a, DimVal b);
 bool sdx_dimval_equal(DimVal a, DimVal b); /* known equal */
+/* A number that v is known not to go below; INT64_MIN when there is none. Symbols are sizes: at least 0. */
+int64_t sdx_dimval_lower(const SymTab *s, DimVal v);
 
 /* ONNX multidirectional broadcasting of two sizes: 1 yields; equal stays; a number > 1 wins over a symbol; two symbols
  * not known equal give a fresh one. false: provably incompatible. */
