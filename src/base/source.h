@@ -8,11 +8,15 @@
 
 typedef enum LoadMode { LOAD_MAP, LOAD_COPY } LoadMode;
 
+/* Host's reader: 0 on success. */
+typedef int (*SourceReadFn)(void *user, uint64_t at, void *dst, size_t n);
+
 typedef struct Source {
     const Alloc *alloc;
     uint64_t size;
     /* Reads exactly n bytes at `at`. */
     sdx_status (*read)(struct Source *s, uint64_t at, void *dst, size_t n, Err *err);
+    SourceReadFn host;   /* of sdx_source_callback, with its user */
     void *user;
     int fd;              /* -1: none */
     bool owns_fd;
@@ -20,16 +24,15 @@ typedef struct Source {
     const char *name;    /* for messages */
 } Source;
 
-/* Host's reader: 0 on success. */
-typedef int (*SourceReadFn)(void *user, uint64_t at, void *dst, size_t n);
-
+/* Borrows path, for messages. IO when it cannot be opened or is not a regular file; NOT_FOUND when it is not there. */
 sdx_status sdx_source_path(Source *s, const Alloc *a, const char *path, Err *err);
 sdx_status sdx_source_fd(Source *s, const Alloc *a, int fd, Err *err); /* borrows fd */
 void sdx_source_memory(Source *s, const Alloc *a, const void *p, size_t n); /* borrows p */
 void sdx_source_callback(Source *s, const Alloc *a, SourceReadFn read, void *user, uint64_t size);
 void sdx_source_fini(Source *s);
 
-/* n bytes at `at` as a buffer: a mapping, a view of the caller's memory, or a copy. IO when outside the source. */
+/* n bytes at `at` as a buffer: a mapping, a view of the caller's memory, or a copy. IO when outside the source. The
+ * buffer outlives the source; a view lives as long as the caller's memory. */
 sdx_status sdx_source_bytes(Source *s, uint64_t at, uint64_t n, LoadMode mode, Buf **out, Err *err);
 
 #endif
