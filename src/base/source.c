@@ -1,9 +1,13 @@
 #define _POSIX_C_SOURCE 200809L /* pread, O_CLOEXEC, sysconf */
+#define _XOPEN_SOURCE 700 /* realpath */
 #define _FILE_OFFSET_BITS 64
 #include "base/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -64,6 +68,52 @@ sdx_status sdx_source_path(Source *s, const Alloc *a, const char *path, Err *err
     sdx_status status = source_stat(s, err);
     if (status != SDX_OK) sdx_source_fini(s);
     return status;
+}
+
+/* Is a component of the path ".."? Both separators count, so that a file is judged alike on every system. */
+static bool climbs(const char *path)
+{
+    while (*path) {
+        size_t n = strcspn(path, "/\\");
+        if (n == 2 && path[0] == '.' && path[1] == '.') return true;
+        path += n + (path[n] != 0);
+    }
+    return false;
+}
+
+static bool is_absolute(const char *path)
+{
+    bool drive = ((path[0] | 32) >= 'a' && (path[0] | 32) <= 'z') && path[1] == ':';
+    return path[0] == '/' || path[0] == '\\' || drive;
+}
+
+static bool lies_under(const char *file, const char *dir)
+{
+    char real[PATH_MAX];
+    if (!realpath(*dir ? dir : ".", real)) return false;
+    size_t n = strlen(real);
+    if (n == 1) return true; /* "/" */
+    return strncmp(file, real, n) == 0 && file[n] == '/';
+}
+
+sdx_status sdx_source_under(Source *s, const Alloc *a, const char *const *dirs, int n, const char *location, Err *err)
+{
+    char path[PATH_MAX], real[PATH_MAX];
+    *s = (Source){ .alloc = a, .fd = -1, .name = location };
+    if (!*location) return sdx_fail(err, SDX_INVALID_ARGUMENT, "the path is empty");
+    if (is_absolute(location)) return sdx_fail(err, SDX_INVALID_ARGUMENT, "%s: absolute paths are refused", location);
+    if (climbs(location)) return sdx_fail(err, SDX_INVALID_ARGUMENT, "%s: paths with \"..\" are refused", location);
+    int length = snprintf(path, sizeof path, "%s/%s", *dirs[0] ? dirs[0] : ".", location);
+    if (length < 0 || (size_t)length >= sizeof path)
+        return sdx_fail(err, SDX_INVALID_ARGUMENT, "%.100s...: the path is too long", location);
+    if (!realpath(path, real)) return io_fail(s, "cannot open", errno, err);
+    for (int i = 0; i < n; i++) {
+        if (!dirs[i] || !lies_under(real, dirs[i])) continue;
+        TRY(sdx_source_path(s, a, real, err));
+        s->name = location;
+        return SDX_OK;
+    }
+    return sdx_fail(err, SDX_INVALID_ARGUMENT, "%s: lies outside the model's folder", location);
 }
 
 sdx_status sdx_source_fd(Source *s, const Alloc *a, int fd, Err *err)

@@ -26,6 +26,9 @@ typedef struct Source {
 
 /* Borrows path, for messages. IO when it cannot be opened or is not a regular file; NOT_FOUND when it is not there. */
 sdx_status sdx_source_path(Source *s, const Alloc *a, const char *path, Err *err);
+/* Opens `location`, relative to dirs[0], if the file lies under one of the n folders once all links are resolved. The
+ * location may be no absolute path, hold no ".." and no NUL; INVALID_ARGUMENT says which. Borrows location. */
+sdx_status sdx_source_under(Source *s, const Alloc *a, const char *const *dirs, int n, const char *location, Err *err);
 sdx_status sdx_source_fd(Source *s, const Alloc *a, int fd, Err *err); /* borrows fd */
 void sdx_source_memory(Source *s, const Alloc *a, const void *p, size_t n); /* borrows p */
 void sdx_source_callback(Source *s, const Alloc *a, SourceReadFn read, void *user, uint64_t size);

@@ -112,8 +112,57 @@ static void tells_what_it_cannot_open(void)
     CHECK_HAS(err.text, "not a regular file");
 }
 
+static void keeps_locations_inside_the_folder(void)
+{
+    char dir[] = "/tmp/sdx_under_XXXXXX", text[256], outside[] = "/tmp/sdx_outside_XXXXXX";
+    if (!CHECK(mkdtemp(dir) != NULL)) return;
+    int out = mkstemp(outside);
+    snprintf(text, sizeof text, "%s/data.bin", dir);
+    FILE *f = fopen(text, "wb");
+    fputs("abc", f);
+    fclose(f);
+    snprintf(text, sizeof text, "%s/link", dir);
+    CHECK_INT(symlink(outside, text), 0);
+    const char *dirs[] = { dir, NULL };
+    static const struct {
+        const char *location, *text;
+        sdx_status status;
+    } cases[] = {
+        { "data.bin", NULL, SDX_OK },
+        { "./data.bin", NULL, SDX_OK },
+        { "", "empty", SDX_INVALID_ARGUMENT },
+        { "/etc/passwd", "absolute", SDX_INVALID_ARGUMENT },
+        { "C:data", "absolute", SDX_INVALID_ARGUMENT },
+        { "../x", "\"..\"", SDX_INVALID_ARGUMENT },
+        { "a\\..\\x", "\"..\"", SDX_INVALID_ARGUMENT },
+        { "link", "outside the model's folder", SDX_INVALID_ARGUMENT },
+        { "missing", "cannot open", SDX_NOT_FOUND },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Source s;
+        Err err = { 0 };
+        sdx_harness_note("%s", cases[i].location);
+        CHECK_INT(sdx_source_under(&s, &sdx_alloc_default, dirs, 2, cases[i].location, &err), cases[i].status);
+        if (cases[i].text) CHECK_HAS(err.text, cases[i].text);
+        sdx_source_fini(&s);
+    }
+    sdx_harness_note(NULL);
+    /* the same link is fine when its target's folder is allowed */
+    Source s;
+    dirs[1] = "/tmp";
+    CHECK_INT(sdx_source_under(&s, &sdx_alloc_default, dirs, 2, "link", NULL), SDX_OK);
+    sdx_source_fini(&s);
+    CHECK_INT(unlink(text), 0);
+    snprintf(text, sizeof text, "%s/data.bin", dir);
+    CHECK_INT(unlink(text), 0);
+    CHECK_INT(rmdir(dir), 0);
+    CHECK_INT(unlink(outside), 0);
+    close(out);
+}
+
 SUITE(source_test)
 {
+    RUN(keeps_locations_inside_the_folder);
     RUN(reads_a_file);
     RUN(reads_memory_and_callbacks);
     RUN(tells_what_it_cannot_open);
