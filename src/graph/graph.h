@@ -97,7 +97,8 @@ enum { /* Value.flags */
        VALUE_GRAPH_OUTPUT = 2,
        VALUE_INITIALIZER = 4,
        VALUE_OVERRIDABLE = 8, /* an initializer that the caller may replace: never folded, packed or hash-shared */
-       VALUE_CAPTURED = 16    /* some nested graph reads it */
+       VALUE_CAPTURED = 16,   /* some nested graph reads it */
+    VALUE_UNALIGNED = 32   /* the elements of `constant` may not be aligned for their type: see sdx_value_align */
 };
 
 struct Value {
@@ -214,6 +215,11 @@ void sdx_value_remove(Value *v);
 /* Allocates element storage for t in the model's arena (or a model-owned buffer when large). */
 void *sdx_model_tensor_data(Model *m, const Tensor *t);
 bool sdx_value_is_const(const Value *v); /* has content that nobody can override */
+/* Files align nothing. Import copies misaligned constants up to 64 kB and leaves larger ones in the mapping, flagged
+ * VALUE_UNALIGNED, so that weights which get packed never take memory twice. Code that reads through memcpy (packing,
+ * moving bytes: OP_ANY_ALIGN) takes them as they are; whoever hands such elements to other code calls this first. The
+ * model keeps the aligned copy. Not thread-safe: call it while a session is being opened. */
+sdx_status sdx_value_align(Value *v, Err *err);
 sdx_status sdx_graph_add_input(Graph *g, Value *v, Err *err);
 sdx_status sdx_graph_add_output(Graph *g, Value *v, Err *err);
 /* Is x in g or in a graph nested in it? */
