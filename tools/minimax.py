@@ -58,8 +58,6 @@ FITS = {
     "exp": lambda: fit("exp", [2, 3, 4, 5, 6], lambda r: math.expm1(r), lambda r: math.exp(-r), -LN2 / 2 * 1.001, LN2 / 2 * 1.001, [(1, 1)]),
     # the same, without the last term
     "exp_low": lambda: fit("exp_low", [2, 3, 4, 5], lambda r: math.expm1(r), lambda r: math.exp(-r), -LN2 / 2 * 1.001, LN2 / 2 * 1.001, [(1, 1)]),
-    # e^r - 1 relative to itself, for expm1
-    "expm1": lambda: fit("expm1", [2, 3, 4, 5, 6], math.expm1, relative(math.expm1), -LN2 / 2 * 1.001, LN2 / 2 * 1.001, [(1, 1)]),
     # ln(1+f), sqrt(1/2) <= 1+f < sqrt(2)
     "log": lambda: fit("log", [3, 4, 5, 6, 7, 8, 9, 10], math.log1p, relative(math.log1p), math.sqrt(0.5) - 1, math.sqrt(2) - 1, [(1, 1), (2, -0.5)]),
     # sin and cos, |x| <= pi/4
@@ -73,10 +71,8 @@ FITS = {
     "erf_low": lambda: fit("erf_low", [1, 3, 5, 7, 9, 11], math.erf, relative(math.erf), 1e-3, 0.921875),
     # -ln(erfc(x)), weighted by the error it leaves in erf
     "erf_high": lambda: fit("erf_high", [0, 1, 2, 3, 4, 5, 6], lambda x: -math.log(math.erfc(x)), lambda x: math.erfc(x) / math.erf(x), 0.921875, 3.925),
-    # -ln(erfc(x)) to full relative accuracy of erfc, for the lower tail of Phi
-    "erfc": lambda: fit("erfc", [1, 2, 3, 4, 5, 6, 7], lambda x: -math.log(math.erfc(x)), lambda x: 1.0, 1e-3, 4.0),
-    # log2(m) = (m-1) * P(m-1), |..| as for log
-    "log2": lambda: fit("log2", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], lambda f: math.log1p(f) / LN2, relative(math.log1p), math.sqrt(0.5) - 1, math.sqrt(2) - 1),
+    # (ln((1+s)/(1-s)) - 2s) / s^3, |s| <= (sqrt(2)-1)/(sqrt(2)+1), weighted by the error it leaves in the logarithm
+    "atanh": lambda: fit("atanh", [3, 5, 7, 9], lambda s: 2 * math.atanh(s), lambda s: 1 / (2 * s), 5e-3, 0.1716, [(1, 2)]),
 }
 
 if __name__ == "__main__":

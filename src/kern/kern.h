@@ -20,6 +20,8 @@
 #include "base/cpu.h"
 #include "kern/gemm/tile.h"
 #include "kern/map/map1.h"
+#include "kern/map/map2.h"
+#include "kern/types.h"
 
 typedef struct Kern {
     unsigned level;   /* SDX_CPU_ */

@@ -70,6 +70,18 @@ V_INLINE vm m_not(vm a) { return _mm256_xor_ps(a, _mm256_castsi256_ps(_mm256_set
 V_INLINE bool m_any(vm a) { return _mm256_movemask_ps(a) != 0; }
 V_INLINE unsigned m_bits(vm a) { return (unsigned)_mm256_movemask_ps(a); }
 
+V_INLINE void m_store(uint8_t *p, vm a)
+{
+    __m256i ones = _mm256_srli_epi32(_mm256_castps_si256(a), 31);
+    __m128i half = _mm_packs_epi32(_mm256_castsi256_si128(ones), _mm256_extracti128_si256(ones, 1));
+    _mm_storel_epi64((__m128i *)p, _mm_packs_epi16(half, half));
+}
+V_INLINE vm m_load(const uint8_t *p)
+{
+    __m256i wide = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p));
+    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(wide, _mm256_setzero_si256()));
+}
+
 V_INLINE vi32 vi_set(int32_t a) { return _mm256_set1_epi32(a); }
 V_INLINE vi32 vi_add(vi32 a, vi32 b) { return _mm256_add_epi32(a, b); }
 V_INLINE vi32 vi_sub(vi32 a, vi32 b) { return _mm256_sub_epi32(a, b); }

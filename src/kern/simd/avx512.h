@@ -67,6 +67,13 @@ V_INLINE vm m_not(vm a) { return (vm)~a; }
 V_INLINE bool m_any(vm a) { return a != 0; }
 V_INLINE unsigned m_bits(vm a) { return a; }
 
+V_INLINE void m_store(uint8_t *p, vm a) { _mm_storeu_si128((__m128i *)p, _mm_maskz_set1_epi8(a, 1)); }
+V_INLINE vm m_load(const uint8_t *p)
+{
+    __m128i b = _mm_loadu_si128((const __m128i *)p);
+    return _mm_test_epi8_mask(b, b);
+}
+
 V_INLINE vi32 vi_set(int32_t a) { return _mm512_set1_epi32(a); }
 V_INLINE vi32 vi_add(vi32 a, vi32 b) { return _mm512_add_epi32(a, b); }
 V_INLINE vi32 vi_sub(vi32 a, vi32 b) { return _mm512_sub_epi32(a, b); }

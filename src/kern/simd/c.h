@@ -76,6 +76,8 @@ V_INLINE vm m_or(vm a, vm b) { return a || b; }
 V_INLINE vm m_not(vm a) { return !a; }
 V_INLINE bool m_any(vm a) { return a; }
 V_INLINE unsigned m_bits(vm a) { return a; }         /* lane i at bit i */
+V_INLINE void m_store(uint8_t *p, vm a) { *p = a; }  /* a byte per lane, 0 or 1 */
+V_INLINE vm m_load(const uint8_t *p) { return *p != 0; }
 
 /* Integers: wrap around; shr is logical, sar arithmetic; counts are 0..31. */
 V_INLINE vi32 vi_set(int32_t a) { return a; }

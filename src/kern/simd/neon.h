@@ -88,6 +88,20 @@ V_INLINE unsigned m_bits(vm a)
     return vaddvq_u32(vandq_u32(a, bit));
 }
 
+V_INLINE void m_store(uint8_t *p, vm a)
+{
+    uint16x4_t h = vmovn_u32(vshrq_n_u32(a, 31));
+    uint32_t w = vget_lane_u32(vreinterpret_u32_u8(vmovn_u16(vcombine_u16(h, h))), 0);
+    memcpy(p, &w, 4);
+}
+V_INLINE vm m_load(const uint8_t *p)
+{
+    uint32_t w;
+    memcpy(&w, p, 4);
+    uint32x4_t wide = vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(w))));
+    return vtstq_u32(wide, wide);
+}
+
 V_INLINE vi32 vi_set(int32_t a) { return vdupq_n_s32(a); }
 V_INLINE vi32 vi_add(vi32 a, vi32 b) { return vaddq_s32(a, b); }
 V_INLINE vi32 vi_sub(vi32 a, vi32 b) { return vsubq_s32(a, b); }
