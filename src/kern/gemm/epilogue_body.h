@@ -1,68 +1,57 @@
-/* kern/gemm/epilogue_body.h - kern/gemm/epilogue.h in the vocabulary of kern/simd/. */
-#include <math.h>
-
+/* kern/gemm/epilogue_body.h - kern/gemm/epilogue.h in the vocabulary of kern/simd/.
+ *
+ * Tiles apply the simple epilogues to registers; epilogue_block does any, on a block of sums in memory. */
 #include "kern/gemm/epilogue.h"
+#include "kern/map/act_body.h"
 
-V_INLINE vf32 epilogue_clip(vf32 x, float lo, float hi) { return v_min(v_set(hi), v_max(v_set(lo), x)); }
-
-V_INLINE vf32 epilogue_scalar(float (*f)(float), vf32 x)
+/* Is the add done before the activation? */
+V_INLINE bool epilogue_adds_early(const Epilogue *e)
 {
-    float lane[VW];
-    v_store(lane, x);
-    for (int i = 0; i < VW; i++) lane[i] = f(lane[i]);
-    return v_load(lane);
+    return e->add && !(e->add_last && e->act != SDX_ACT_NONE);
 }
 
-static float epilogue_sigmoid(float x) { return 1 / (1 + expf(-x)); }
-static float epilogue_silu(float x) { return x / (1 + expf(-x)); }
-static float epilogue_gelu_erf(float x) { return 0.5f * x * (1 + erff(x * 0.70710678f)); }
-static float epilogue_gelu_tanh(float x)
+/* Bias per column, early add, clamp: what a tile does itself. */
+V_INLINE bool epilogue_is_simple(const Epilogue *e)
 {
-    return 0.5f * x * (1 + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
+    return e->alpha == 1 && !e->bias_by_row && e->act <= SDX_ACT_CLIP && (!e->add || epilogue_adds_early(e));
 }
 
-V_INLINE vf32 epilogue_act(unsigned act, vf32 x, float p0, float p1)
-{
-    switch (act) {
-    case SDX_ACT_RELU: return v_max(v_zero(), x);
-    case SDX_ACT_CLIP: return epilogue_clip(x, p0, p1);
-    case SDX_ACT_LEAKY: return v_sel(v_lt(x, v_zero()), v_mul(x, v_set(p0)), x);
-    case SDX_ACT_HARDSIGMOID: return epilogue_clip(v_fma(x, v_set(p0), v_set(p1)), 0, 1);
-    case SDX_ACT_HARDSWISH: return v_mul(x, epilogue_clip(v_fma(x, v_set(1.f / 6), v_set(0.5f)), 0, 1));
-    case SDX_ACT_SIGMOID: return epilogue_scalar(epilogue_sigmoid, x);
-    case SDX_ACT_SILU: return epilogue_scalar(epilogue_silu, x);
-    case SDX_ACT_TANH: return epilogue_scalar(tanhf, x);
-    case SDX_ACT_GELU_ERF: return epilogue_scalar(epilogue_gelu_erf, x);
-    case SDX_ACT_GELU_TANH: return epilogue_scalar(epilogue_gelu_tanh, x);
-    default: return x;
-    }
-}
-
-/* One vector of n <= VW sums. bias and add point to their first value; either may be NULL. */
-V_INLINE vf32 epilogue_vector(const Epilogue *e, vf32 v, const float *bias, const float *add, size_t n)
-{
-    if (e->alpha != 1) v = v_mul(v, v_set(e->alpha));
-    if (bias) v = v_add(v, e->bias_by_row ? v_set(*bias) : v_load_n(bias, n));
-    if (!add) return epilogue_act(e->act, v, e->p0, e->p1);
-    vf32 x = v_load_n(add, n);
-    if (e->beta != 1) x = v_mul(x, v_set(e->beta));
-    return e->add_last ? v_add(epilogue_act(e->act, v, e->p0, e->p1), x)
-                       : epilogue_act(e->act, v_add(v, x), e->p0, e->p1);
-}
-
-/* c[r][j] = epilogue(sum[r][j]) for a block whose first element is (row, col) of the operands. */
-static void epilogue_block(const Epilogue *e, const float *sum, size_t ldsum, float *c, size_t ldc, size_t row,
-                           size_t col, size_t rows, size_t cols)
-{
-    for (size_t r = 0; r < rows; r++) {
-        const float *bias = !e->bias ? NULL : e->bias_by_row ? e->bias + row + r : e->bias + col;
-        const float *add = e->add ? e->add + (row + r) * e->ldadd + col : NULL;
-        size_t step = e->bias_by_row ? 0 : 1;
-        for (size_t j = 0; j < cols; j += VW) {
-            size_t n = cols - j < VW ? cols - j : VW;
-            vf32 v = v_load_n(sum + r * ldsum + j, n);
-            v = epilogue_vector(e, v, bias ? bias + step * j : NULL, add ? add + j : NULL, n);
-            v_store_n(c + r * ldc + j, v, n);
+#define EPILOGUE_EACH(body)                                   \
+    for (size_t r = 0; r < rows; r++)                         \
+        for (size_t j = 0; j < cols; j += VW) {               \
+            const size_t n = cols - j < VW ? cols - j : VW;   \
+            body;                                             \
         }
+#define EPILOGUE_ACT(id, f)                                                                       \
+    case id:                                                                                      \
+        EPILOGUE_EACH(vf32 x = v_load_n(y + r * ldy + j, n); x = f;                               \
+                      if (late) x = v_add(x, v_mul(beta, v_load_n(late + r * e->ldadd + j, n))); \
+                      v_store_n(c + r * ldc + j, x, n))                                           \
+        break;
+
+/* Sums y of rows row.. and columns col.. to c. Overwrites y. */
+static void epilogue_block(const Epilogue *e, float *y, size_t ldy, float *c, size_t ldc, size_t row, size_t col,
+                           size_t rows, size_t cols)
+{
+    const vf32 alpha = v_set(e->alpha), beta = v_set(e->beta);
+    const float *add = e->add ? e->add + row * e->ldadd + col : NULL;
+    const float *early = epilogue_adds_early(e) ? add : NULL, *late = early ? NULL : add;
+    EPILOGUE_EACH(
+        vf32 x = v_mul(alpha, v_load_n(y + r * ldy + j, n));
+        if (e->bias) x = v_add(x, e->bias_by_row ? v_set(e->bias[row + r]) : v_load_n(e->bias + col + j, n));
+        if (early) x = v_add(x, v_mul(beta, v_load_n(early + r * e->ldadd + j, n)));
+        v_store_n(y + r * ldy + j, x, n))
+    switch (e->act) {
+    EPILOGUE_ACT(SDX_ACT_RELU, v_relu(x))
+    EPILOGUE_ACT(SDX_ACT_CLIP, v_clamp(x, v_set(e->p0), v_set(e->p1)))
+    EPILOGUE_ACT(SDX_ACT_LEAKY, v_leakyrelu(x, v_set(e->p0)))
+    EPILOGUE_ACT(SDX_ACT_HARDSIGMOID, v_hardsigmoid(x, v_set(e->p0), v_set(e->p1)))
+    EPILOGUE_ACT(SDX_ACT_HARDSWISH, v_hardswish(x))
+    EPILOGUE_ACT(SDX_ACT_SIGMOID, v_sigmoid(x))
+    EPILOGUE_ACT(SDX_ACT_SILU, v_silu(x))
+    EPILOGUE_ACT(SDX_ACT_TANH, v_tanh(x))
+    EPILOGUE_ACT(SDX_ACT_GELU_ERF, v_gelu_erf(x))
+    EPILOGUE_ACT(SDX_ACT_GELU_TANH, v_gelu_tanh(x))
+    default: EPILOGUE_EACH(v_store_n(c + r * ldc + j, v_load_n(y + r * ldy + j, n), n))
     }
 }

@@ -15,98 +15,145 @@ enum {
     TILE_AHEAD = 1024 / sizeof(float), /* B is fetched so far ahead of its loads */
 };
 
-/* mr rows times np panels over the whole slice; of each panel the first nv vectors. The three counts
- * are constants, so that every loop over them unrolls. Sums go to y, laid out as GemmTile's part. */
+/* A register tile is mr rows times np panels; of each panel the first nv vectors. The three counts are
+ * constants, so that every loop over them unrolls and `acc` is registers. */
+#define TILE_EACH_COLUMN V_UNROLL for (int p = 0; p < np; p++) V_UNROLL for (int j = 0; j < nv; j++)
+#define TILE_EACH_ROW V_UNROLL for (int r = 0; r < mr; r++)
+#define TILE_AT(r) acc[(p * mr + (r)) * nv + j]
+
+/* The frequent epilogues, on registers: bias per column, an early add, clamps; every column exists. */
+V_INLINE void tile_finish(const GemmTile *t, size_t row, size_t panel, vf32 *acc, const int mr, const int np,
+                          const int nv)
+{
+    const Epilogue *e = t->epi;
+    size_t col = panel * TILE_NR;
+    if (e->bias) {
+        TILE_EACH_COLUMN {
+            vf32 bias = v_load(e->bias + col + p * TILE_NR + j * VW);
+            TILE_EACH_ROW TILE_AT(r) = v_add(TILE_AT(r), bias);
+        }
+    }
+    if (e->add) {
+        const float *add = e->add + row * e->ldadd + col;
+        vf32 beta = v_set(e->beta);
+        TILE_EACH_ROW TILE_EACH_COLUMN
+            TILE_AT(r) = v_add(TILE_AT(r), v_mul(v_load(add + r * e->ldadd + p * TILE_NR + j * VW), beta));
+    }
+    if (e->act == SDX_ACT_RELU) {
+        TILE_EACH_COLUMN TILE_EACH_ROW TILE_AT(r) = v_relu(TILE_AT(r));
+    } else if (e->act == SDX_ACT_CLIP) {
+        vf32 lo = v_set(e->p0), hi = v_set(e->p1);
+        TILE_EACH_COLUMN TILE_EACH_ROW TILE_AT(r) = v_clamp(TILE_AT(r), lo, hi);
+    }
+    float *c = t->c + row * t->ldc + col;
+    TILE_EACH_ROW TILE_EACH_COLUMN v_store(c + r * t->ldc + p * TILE_NR + j * VW, TILE_AT(r));
+}
+
+/* Sums go through the frequent epilogue to c, or, when y is not NULL, as they are to y: row r of the
+ * p-th panel at y + p*y_panel + r*TILE_NR. */
 V_INLINE void tile_run(const GemmTile *t, size_t row, size_t panel, float *y, size_t y_panel, const int mr,
-                       const int np, const int nv)
+                       const int np, const int nv, const bool ahead)
 {
     vf32 acc[TILE_ACC];
-    const float *part = t->first ? NULL : t->part + (panel * t->rows + row) * TILE_NR;
-    V_UNROLL for (int p = 0; p < np; p++)
-        V_UNROLL for (int r = 0; r < mr; r++)
-            V_UNROLL for (int j = 0; j < nv; j++)
-                acc[(p * mr + r) * nv + j] =
-                    t->first ? v_zero() : v_load(part + p * t->rows * TILE_NR + r * TILE_NR + j * VW);
+    if (t->first) {
+        TILE_EACH_COLUMN TILE_EACH_ROW TILE_AT(r) = v_zero();
+    } else {
+        const float *part = t->part + (panel * t->rows + row) * TILE_NR;
+        TILE_EACH_COLUMN TILE_EACH_ROW TILE_AT(r) = v_load(part + p * t->rows * TILE_NR + r * TILE_NR + j * VW);
+    }
 
     const size_t lda = t->lda, b_panel = t->b_panel, seglen = t->seglen;
     const float *b = t->b + panel * b_panel;
     for (size_t s = 0; s < t->nseg; s++) {
+        const float *a0 = t->a + t->seg[s] + row * lda, *next = a0 + mr * lda;
         /* Three rows a pointer: an x86 address adds one scaled index, and 14 pointers are too many. */
         const float *a[TILE_PTRS];
-        V_UNROLL for (int g = 0; g < (mr + 2) / 3; g++) a[g] = t->a + t->seg[s] + (row + (size_t)g * 3) * lda;
+        V_UNROLL for (int g = 0; g < (mr + 2) / 3; g++) a[g] = a0 + (size_t)g * 3 * lda;
         for (size_t k = 0; k < seglen; k++) {
             vf32 bv[TILE_NV * TILE_FEW];
-            V_UNROLL for (int p = 0; p < np; p++)
-                V_UNROLL for (int j = 0; j < nv; j++) {
-                    bv[p * nv + j] = v_load(b + p * b_panel + j * VW);
-                    if (j * VW * sizeof(float) % 64 == 0) __builtin_prefetch(b + p * b_panel + j * VW + TILE_AHEAD);
-                }
-            V_UNROLL for (int r = 0; r < mr; r++) {
+            TILE_EACH_COLUMN {
+                bv[p * nv + j] = v_load(b + p * b_panel + j * VW);
+                if (j * VW * sizeof(float) % 64 == 0) __builtin_prefetch(b + p * b_panel + j * VW + TILE_AHEAD);
+            }
+            /* The rows of the next tile, 16 of them a cache line each while k moves by one line. */
+            if (ahead) __builtin_prefetch(next + (k % 16) * lda + (k - k % 16), 0, 2);
+            TILE_EACH_ROW {
                 vf32 x = v_set(a[r / 3][k + (size_t)(r % 3) * lda]);
-                V_UNROLL for (int p = 0; p < np; p++)
-                    V_UNROLL for (int j = 0; j < nv; j++)
-                        acc[(p * mr + r) * nv + j] = v_fma(x, bv[p * nv + j], acc[(p * mr + r) * nv + j]);
+                TILE_EACH_COLUMN TILE_AT(r) = v_fma(x, bv[p * nv + j], TILE_AT(r));
             }
             b += TILE_NR;
         }
     }
 
-    V_UNROLL for (int p = 0; p < np; p++)
-        V_UNROLL for (int r = 0; r < mr; r++)
-            V_UNROLL for (int j = 0; j < nv; j++)
-                v_store(y + p * y_panel + r * TILE_NR + j * VW, acc[(p * mr + r) * nv + j]);
+    if (!y) tile_finish(t, row, panel, acc, mr, np, nv);
+    else TILE_EACH_COLUMN TILE_EACH_ROW v_store(y + p * y_panel + r * TILE_NR + j * VW, TILE_AT(r));
 }
 
 typedef void TileFn(const GemmTile *t, size_t row, size_t panel, float *y, size_t y_panel);
 
-#define TILE_FN(name, mr, np, nv)                                                                    \
+#define TILE_FN(name, mr, np, nv, ahead)                                                           \
     static void name##_##mr(const GemmTile *t, size_t row, size_t panel, float *y, size_t y_panel) \
-    {                                                                                                \
-        tile_run(t, row, panel, y, y_panel, mr, np, nv);                                             \
+    {                                                                                              \
+        tile_run(t, row, panel, y, y_panel, mr, np, nv, ahead);                                    \
     }
 
 /* The includer lists the row counts: TILE_ROWS(X) X(1) X(2) ... X(TILE_MR). */
-#define TILE_WHOLE(mr) TILE_FN(tile_whole, mr, 1, TILE_NV)
+#define TILE_WHOLE(mr) TILE_FN(tile_whole, mr, 1, TILE_NV, false)
 #define TILE_WHOLE_NAME(mr) tile_whole_##mr,
 TILE_ROWS(TILE_WHOLE)
 static TileFn *const tile_whole[] = { TILE_ROWS(TILE_WHOLE_NAME) };
 
+/* For the first panel, which meets its rows of A uncached. */
+#define TILE_FIRST(mr) TILE_FN(tile_first, mr, 1, TILE_NV, true)
+#define TILE_FIRST_NAME(mr) tile_first_##mr,
+TILE_ROWS(TILE_FIRST)
+static TileFn *const tile_first[] = { TILE_ROWS(TILE_FIRST_NAME) };
+
 /* For a last panel with at most half its columns. */
-#define TILE_HALF(mr) TILE_FN(tile_half, mr, 1, TILE_NV / 2)
+#define TILE_HALF(mr) TILE_FN(tile_half, mr, 1, TILE_NV / 2, true)
 #define TILE_HALF_NAME(mr) tile_half_##mr,
 TILE_ROWS(TILE_HALF)
 static TileFn *const tile_half[] = { TILE_ROWS(TILE_HALF_NAME) };
 
 /* Few rows: several panels at a time keep enough chains and enough streams of B in flight. */
-TILE_FN(tile_few, 1, 4, TILE_NV)
-TILE_FN(tile_few, 2, 2, TILE_NV)
+TILE_FN(tile_few, 1, 4, TILE_NV, false)
+TILE_FN(tile_few, 2, 2, TILE_NV, false)
 static TileFn *const tile_few[] = { tile_few_1, tile_few_2 };
+
+/* Rows [row, row+mr) of panels [p, p+np), by whichever way out they need. */
+static void tile_call(const GemmTile *t, TileFn *fn, size_t row, size_t mr, size_t p, size_t np, size_t width)
+{
+    size_t col = p * TILE_NR;
+    if (!t->last) {
+        fn(t, row, p, t->part + (p * t->rows + row) * TILE_NR, t->rows * TILE_NR);
+    } else if (epilogue_is_simple(t->epi) && t->cols - col >= width) {
+        fn(t, row, p, NULL, 0);
+    } else {
+        float sums[TILE_ACC * VW];
+        fn(t, row, p, sums, mr * TILE_NR);
+        for (size_t q = 0; q < np; q++, col += TILE_NR)
+            epilogue_block(t->epi, sums + q * mr * TILE_NR, TILE_NR, t->c + row * t->ldc + col, t->ldc, row, col, mr,
+                           t->cols - col < TILE_NR ? t->cols - col : TILE_NR);
+    }
+}
 
 void ISA(sdx_gemm_f32_tile)(const GemmTile *t);
 void ISA(sdx_gemm_f32_tile)(const GemmTile *t)
 {
-    float sums[TILE_ACC * VW];
     size_t max = t->max_rows && t->max_rows < TILE_MR ? t->max_rows : TILE_MR;
     size_t blocks = (t->rows + max - 1) / max;
-    for (size_t p = 0, np; p < t->npanel; p += np) {
+    for (size_t p = 0, np = 1; p < t->npanel; p += np) {
+        if (t->rows <= 2 && t->npanel - p >= TILE_FEW / t->rows) {
+            np = TILE_FEW / t->rows;
+            tile_call(t, tile_few[t->rows - 1], 0, t->rows, p, np, np * TILE_NR);
+            continue;
+        }
         np = 1;
+        bool half = t->cols - p * TILE_NR <= TILE_NR / 2;
         for (size_t i = 0, row = 0, mr; i < blocks; i++, row += mr) {
             mr = (t->rows - row + blocks - i - 1) / (blocks - i); /* near-equal: 29 = 10 + 10 + 9 */
-            TileFn *fn = t->cols - p * TILE_NR <= TILE_NR / 2 ? tile_half[mr - 1] : tile_whole[mr - 1];
-            if (t->rows <= 2 && t->npanel - p >= TILE_FEW / mr) {
-                fn = tile_few[mr - 1];
-                np = TILE_FEW / mr;
-            }
-            if (!t->last) {
-                fn(t, row, p, t->part + (p * t->rows + row) * TILE_NR, t->rows * TILE_NR);
-                continue;
-            }
-            fn(t, row, p, sums, mr * TILE_NR);
-            for (size_t q = 0; q < np; q++) {
-                size_t col = (p + q) * TILE_NR, left = t->cols - col;
-                epilogue_block(t->epi, sums + q * mr * TILE_NR, TILE_NR, t->c + row * t->ldc + col, t->ldc, row, col,
-                               mr, left < TILE_NR ? left : TILE_NR);
-            }
+            TileFn *fn = half ? tile_half[mr - 1] : p == 0 && i + 1 < blocks ? tile_first[mr - 1] : tile_whole[mr - 1];
+            tile_call(t, fn, row, mr, p, 1, half ? TILE_NR / 2 : TILE_NR);
         }
     }
 }
