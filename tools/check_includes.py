@@ -3,7 +3,7 @@
 
     base <- tensor <- kern <- graph <- ops <- onnx, opt, train, quant <- ep <- session <- api, ort <- shells
 
-Unit tests may look everywhere. Shells see include/ and their own folder only.
+Unit tests may look everywhere. Shells see include/ and their own folder only; demos borrow the command's picture reader.
 """
 import pathlib
 import re
@@ -25,7 +25,7 @@ for path in sorted(p for top in ("src", "include", *SHELLS) for p in (root / top
         if not m:
             continue
         to = m[1].split("/")[0] if "/" in m[1] else home
-        if to == home or to == "sardonyx" and home in SHELLS + ("api", "base", "include"):
+        if to == home or (home, to) == ("demo", "cli") or to == "sardonyx" and home in SHELLS + ("api", "base", "include"):
             continue
         if home in FLOOR and to in FLOOR and FLOOR[to] < FLOOR[home]:
             continue
