@@ -129,11 +129,11 @@ static const OpVer arg_vers[] = {
     { 13, { TS_NUMB } }, { 12, { TS_NUM } }, { 11, { TS_NUM } }, { 1, { TS_NUM } }, { 0 },
 };
 
-const OpDef sdx_op_onnx_ArgMax = {
+const OpDef sdx_op_ArgMax = {
     .name = "ArgMax", .sig = "T->i64", .attrs = arg_attrs, .attrs_size = sizeof(ArgAttrs), .vers = arg_vers,
     .flags = OP_F32_MATH, .infer = arg_infer, .cpu = { NULL, argmax_run },
 };
-const OpDef sdx_op_onnx_ArgMin = {
+const OpDef sdx_op_ArgMin = {
     .name = "ArgMin", .sig = "T->i64", .attrs = arg_attrs, .attrs_size = sizeof(ArgAttrs), .vers = arg_vers,
     .flags = OP_F32_MATH, .infer = arg_infer, .cpu = { NULL, argmin_run },
 };

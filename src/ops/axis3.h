@@ -19,4 +19,10 @@ static inline int64_t grain_for(int64_t elements_per_unit)
     return elements_per_unit >= 32768 ? 1 : 32768 / (elements_per_unit < 1 ? 1 : elements_per_unit);
 }
 
+/* Output o has the type and shape of x. */
+static inline sdx_status run_output_like(Run *r, int o, const Tensor *x, void **data)
+{
+    return sdx_run_output(r, o, x->dtype, x->rank, x->dims, data);
+}
+
 #endif

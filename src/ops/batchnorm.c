@@ -69,8 +69,10 @@ static sdx_status batchnorm_run(Run *r)
     const BatchNormAttrs *a = r->args;
     const Tensor *x = &r->in[0]->t;
     int64_t channels = batchnorm_channels(x);
+    void *y;
+    TRY(run_output_like(r, 0, x, &y));
     double *mean = r->scratch, *inv = mean + channels, *bias = inv + channels, *var = bias + channels;
-    BatchNormJob j = { .x = x->data, .y = r->out[0]->t.data, .mean = mean, .inv = inv, .bias = bias,
+    BatchNormJob j = { .x = x->data, .y = y, .mean = mean, .inv = inv, .bias = bias,
                        .items = x->dims[0], .channels = channels, .spatial = sdx_dims_product(x->dims, 2, x->rank),
                        .out_mean = mean, .out_var = var };
     bool f64 = x->dtype == DT_DOUBLE;
@@ -91,10 +93,11 @@ static sdx_status batchnorm_run(Run *r)
         sdx_run_range(r, j.items * channels, grain_for(j.spatial), f64 ? scale_range_f64 : scale_range_f32, &j);
     for (int o = 1; o <= 2; o++) {
         if (o >= r->n_out || !r->out[o]) continue;
-        Tensor *t = &r->out[o]->t;
+        Tensor t = { .dtype = r->in[2 + o]->t.dtype };
+        TRY(sdx_run_output(r, o, t.dtype, 1, &channels, &t.data));
         const double *batch = o == 1 ? mean : var;
         for (int64_t c = 0; c < channels; c++)
-            sdx_tensor_set_double(t, c, sdx_tensor_get_double(&r->in[2 + o]->t, c) * (double)a->momentum +
+            sdx_tensor_set_double(&t, c, sdx_tensor_get_double(&r->in[2 + o]->t, c) * (double)a->momentum +
                                             batch[c] * (1 - (double)a->momentum));
     }
     return SDX_OK;
@@ -157,7 +160,7 @@ static const OpVer batchnorm_vers[] = {
     { 0 },
 };
 
-const OpDef sdx_op_onnx_BatchNormalization = {
+const OpDef sdx_op_BatchNormalization = {
     .name = "BatchNormalization", .sig = "T,U,U,V,V->T,V?,V?", .attrs = batchnorm_attrs,
     .attrs_size = sizeof(BatchNormAttrs), .vers = batchnorm_vers, .flags = OP_INPLACE | OP_F32_MATH,
     .infer = batchnorm_infer, .cpu = { batchnorm_prepare, batchnorm_run },

@@ -74,9 +74,11 @@ static sdx_status norm_groups(Run *r, int64_t groups, double epsilon)
 {
     const Tensor *x = &r->in[0]->t;
     int64_t channels = x->dims[1];
+    void *y;
+    TRY(run_output_like(r, 0, x, &y));
     if (sdx_tensor_count(x) == 0) return SDX_OK;
     if (groups == 0) groups = channels;
-    GroupNormJob j = { .x = x->data, .scale = r->in[1]->t.data, .bias = r->in[2]->t.data, .y = r->out[0]->t.data,
+    GroupNormJob j = { .x = x->data, .scale = r->in[1]->t.data, .bias = r->in[2]->t.data, .y = y,
                        .groups = groups, .per_group = channels / groups,
                        .spatial = sdx_dims_product(x->dims, 2, x->rank), .epsilon = epsilon };
     sdx_run_range(r, x->dims[0] * groups, grain_for(2 * j.per_group * j.spatial),
@@ -93,7 +95,7 @@ static sdx_status groupnorm_run(Run *r)
 
 static const OpVer instnorm_vers[] = { { 22, { TS_FLTB } }, { 6, { TS_FLT } }, { 1, { TS_FLT } }, { 0 } };
 
-const OpDef sdx_op_onnx_InstanceNormalization = {
+const OpDef sdx_op_InstanceNormalization = {
     .name = "InstanceNormalization", .sig = "T,T,T->T", .attrs = instnorm_attrs, .attrs_size = sizeof(GroupNormAttrs),
     .vers = instnorm_vers, .flags = OP_INPLACE | OP_F32_MATH, .infer = instnorm_infer, .cpu = { NULL, instnorm_run },
 };
@@ -132,7 +134,7 @@ static sdx_status groupnorm_from_18(Node *n, Err *err)
 
 static const OpVer groupnorm_vers[] = { { 21, { TS_FLTB } }, { 18, { TS_FLTB }, groupnorm_from_18 }, { 0 } };
 
-const OpDef sdx_op_onnx_GroupNormalization = {
+const OpDef sdx_op_GroupNormalization = {
     .name = "GroupNormalization", .sig = "T,T,T->T", .attrs = groupnorm_attrs, .attrs_size = sizeof(GroupNormAttrs),
     .vers = groupnorm_vers, .flags = OP_INPLACE | OP_F32_MATH, .infer = groupnorm_infer, .cpu = { NULL, groupnorm_run },
 };
@@ -195,7 +197,7 @@ static sdx_status mvn_prepare(Prepare *p)
 typedef void (*MvnStep)(void *user, int64_t cell, int64_t i);
 typedef struct MvnPass {
     const Tensor *x;
-    Tensor *y;
+    void *y;
     double *mean, *std;
 } MvnPass;
 
@@ -235,14 +237,16 @@ static void mvn_store(void *user, int64_t cell, int64_t i)
 {
     MvnPass *p = user;
     double v = (mvn_get(p->x, i) - p->mean[cell]) / p->std[cell];
-    if (p->y->dtype == DT_DOUBLE) ((double *)p->y->data)[i] = v;
-    else ((float *)p->y->data)[i] = (float)v;
+    if (p->x->dtype == DT_DOUBLE) ((double *)p->y)[i] = v;
+    else ((float *)p->y)[i] = (float)v;
 }
 
 static sdx_status mvn_run(Run *r)
 {
     const MvnState *st = r->state;
-    MvnPass p = { .x = &r->in[0]->t, .y = &r->out[0]->t, .mean = r->scratch, .std = (double *)r->scratch + st->cells };
+    void *y;
+    TRY(run_output_like(r, 0, &r->in[0]->t, &y));
+    MvnPass p = { .x = &r->in[0]->t, .y = y, .mean = r->scratch, .std = (double *)r->scratch + st->cells };
     if (sdx_tensor_count(p.x) == 0) return SDX_OK;
     memset(r->scratch, 0, (size_t)st->cells * 2 * sizeof(double));
     mvn_each(st, p.x, mvn_add, &p);
@@ -255,7 +259,7 @@ static sdx_status mvn_run(Run *r)
 
 static const OpVer mvn_vers[] = { { 13, { TS_FLTB } }, { 9, { TS_FLT } }, { 0 } };
 
-const OpDef sdx_op_onnx_MeanVarianceNormalization = {
+const OpDef sdx_op_MeanVarianceNormalization = {
     .name = "MeanVarianceNormalization", .sig = "T->T", .attrs = mvn_attrs, .attrs_size = sizeof(MvnAttrs),
     .vers = mvn_vers, .flags = OP_INPLACE | OP_F32_MATH, .infer = mvn_infer, .cpu = { mvn_prepare, mvn_run },
 };
@@ -283,7 +287,9 @@ static sdx_status lpnorm_run(Run *r)
 {
     const LpNormAttrs *a = r->args;
     const Tensor *x = &r->in[0]->t;
-    LpJob j = { .x = x->data, .y = r->out[0]->t.data, .p = a->p,
+    void *y;
+    TRY(run_output_like(r, 0, x, &y));
+    LpJob j = { .x = x->data, .y = y, .p = a->p,
                 .v = axis3_of(x, (int)(a->axis < 0 ? a->axis + x->rank : a->axis)) };
     if (j.v.outer * j.v.n * j.v.inner == 0) return SDX_OK;
     int64_t blocks = (j.v.inner + LP_COLS - 1) / LP_COLS;
@@ -294,7 +300,7 @@ static sdx_status lpnorm_run(Run *r)
 
 static const OpVer lpnorm_vers[] = { { 22, { TS_FLTB } }, { 1, { TS_FLT } }, { 0 } };
 
-const OpDef sdx_op_onnx_LpNormalization = {
+const OpDef sdx_op_LpNormalization = {
     .name = "LpNormalization", .sig = "T->T", .attrs = lpnorm_attrs, .attrs_size = sizeof(LpNormAttrs),
     .vers = lpnorm_vers, .flags = OP_INPLACE | OP_F32_MATH, .infer = lpnorm_infer, .cpu = { NULL, lpnorm_run },
 };

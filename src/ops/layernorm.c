@@ -112,7 +112,7 @@ static sdx_status layernorm_infer(Infer *c)
 
 typedef struct LayerNormState {
     Spread scale, bias;
-    int64_t rows, cols;
+    int64_t rows, cols, stat_dims[SDX_MAX_RANK];
 } LayerNormState;
 
 static sdx_status layernorm_prepare(Prepare *p)
@@ -122,6 +122,7 @@ static sdx_status layernorm_prepare(Prepare *p)
     LayerNormState *st = sdx_arena_new(p->arena, LayerNormState);
     TRY_MEM(st, p->err);
     int axis = (int)(a->axis < 0 ? a->axis + x->rank : a->axis);
+    for (int k = 0; k < x->rank; k++) st->stat_dims[k] = k < axis ? x->dims[k] : 1;
     st->rows = sdx_dims_product(x->dims, 0, axis);
     st->cols = sdx_dims_product(x->dims, axis, x->rank);
     spread_init(&st->scale, &p->in[1]->t, x, st->cols);
@@ -131,7 +132,7 @@ static sdx_status layernorm_prepare(Prepare *p)
 }
 
 /* RMSNormalization may have double on one side and float on the other. */
-static void rmsnorm_mixed(Run *r, const LayerNormState *st, double epsilon)
+static void rmsnorm_mixed(Run *r, const LayerNormState *st, double epsilon, Tensor *y)
 {
     const Tensor *x = &r->in[0]->t, *scale = &r->in[1]->t;
     for (int64_t row = 0; row < st->rows; row++) {
@@ -144,7 +145,7 @@ static void rmsnorm_mixed(Run *r, const LayerNormState *st, double epsilon)
         for (int64_t i = 0; i < st->cols; i++) {
             int64_t flat = row * st->cols + i;
             double s = sdx_tensor_get_double(scale, spread_at(&st->scale, flat));
-            sdx_tensor_set_double(&r->out[0]->t, flat, sdx_tensor_get_double(x, flat) * inv * s);
+            sdx_tensor_set_double(y, flat, sdx_tensor_get_double(x, flat) * inv * s);
         }
     }
 }
@@ -158,13 +159,16 @@ static sdx_status layernorm_any(Run *r, bool rms)
     scale.data = r->in[1]->t.data;
     bool has_bias = r->n_in > 2 && r->in[2];
     if (has_bias) bias.data = r->in[2]->t.data;
-    NormJob j = { .x = x->data, .y = r->out[0]->t.data, .scale = &scale, .bias = has_bias ? &bias : NULL,
+    DType out_type = rms ? r->in[1]->t.dtype : x->dtype;
+    void *y;
+    TRY(sdx_run_output(r, 0, out_type, x->rank, x->dims, &y));
+    NormJob j = { .x = x->data, .y = y, .scale = &scale, .bias = has_bias ? &bias : NULL,
                   .cols = st->cols, .epsilon = a->epsilon, .rms = rms };
     for (int o = 1; o < r->n_out; o++)
-        if (r->out[o]) *(o == 1 ? &j.mean : &j.inv) = r->out[o]->t.data;
+        if (r->out[o]) TRY(sdx_run_output(r, o, DT_FLOAT, x->rank, st->stat_dims, o == 1 ? &j.mean : &j.inv));
     if (st->rows * st->cols == 0) return SDX_OK;
     if (x->dtype != r->in[1]->t.dtype) {
-        rmsnorm_mixed(r, st, a->epsilon);
+        rmsnorm_mixed(r, st, a->epsilon, &(Tensor){ .dtype = out_type, .data = y });
         return SDX_OK;
     }
     sdx_run_range(r, st->rows, grain_for(2 * st->cols), x->dtype == DT_DOUBLE ? norm_range_f64 : norm_range_f32, &j);
@@ -176,7 +180,7 @@ static sdx_status rmsnorm_run(Run *r) { return layernorm_any(r, true); }
 
 static const OpVer layernorm_vers[] = { { 17, { TS_FLTB, TS_F32 | TS_BF16 } }, { 0 } };
 
-const OpDef sdx_op_onnx_LayerNormalization = {
+const OpDef sdx_op_LayerNormalization = {
     .name = "LayerNormalization", .sig = "T,T,T?->T,U?,U?", .attrs = layernorm_attrs,
     .attrs_size = sizeof(LayerNormAttrs), .vers = layernorm_vers, .flags = OP_INPLACE | OP_F32_MATH,
     .infer = layernorm_infer, .cpu = { layernorm_prepare, layernorm_run },
@@ -185,7 +189,7 @@ const OpDef sdx_op_onnx_LayerNormalization = {
 static const OpVer rmsnorm_vers[] = { { 23, { TS_FLTB, TS_FLTB } }, { 0 } };
 
 /* The output has the type of scale. */
-const OpDef sdx_op_onnx_RMSNormalization = {
+const OpDef sdx_op_RMSNormalization = {
     .name = "RMSNormalization", .sig = "T,U->U", .attrs = layernorm_attrs, .attrs_size = sizeof(LayerNormAttrs),
     .vers = rmsnorm_vers, .flags = OP_F32_MATH, .infer = layernorm_infer, .cpu = { layernorm_prepare, rmsnorm_run },
 };

@@ -344,7 +344,7 @@ static sdx_status axes_to_input(Node *n, Err *err) { return sdx_upgrade_ints_to_
 #define REDUCE_OP(Name, op, ...)                                                                                       \
     static sdx_status run_##op(Run *r) { return reduce_run(r, op); }                                                   \
     static const OpVer vers_##op[] = { __VA_ARGS__, { 0 } };                                                           \
-    const OpDef sdx_op_onnx_##Name = {                                                                                      \
+    const OpDef sdx_op_##Name = {                                                                                      \
         .name = #Name, .sig = "T,i64?->T", .attrs = reduce_attrs, .attrs_size = sizeof(ReduceAttrs),                   \
         .vers = vers_##op, .flags = OP_F32_MATH, .infer = reduce_infer, .cpu = { reduce_prepare, run_##op },           \
     };

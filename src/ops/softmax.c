@@ -49,7 +49,9 @@ static sdx_status softmax_run(Run *r, int kind)
     const SoftmaxAttrs *a = r->args;
     const Tensor *x = &r->in[0]->t;
     int axis = (int)(a->axis < 0 ? a->axis + x->rank : a->axis);
-    SoftmaxJob j = { .x = x->data, .y = r->out[0]->t.data, .v = { 1, 1, 1 } };
+    void *y;
+    TRY(run_output_like(r, 0, x, &y));
+    SoftmaxJob j = { .x = x->data, .y = y, .v = { 1, 1, 1 } };
     if (x->rank) j.v = axis3_of(x, axis);
     if (j.v.outer * j.v.n * j.v.inner == 0) return SDX_OK;
     bool f64 = x->dtype == DT_DOUBLE;
@@ -89,7 +91,7 @@ static const OpVer softmax_vers[] = {
 };
 
 #define SOFTMAX_OP(Name, fn)                                                                                           \
-    const OpDef sdx_op_onnx_##Name = {                                                                                 \
+    const OpDef sdx_op_##Name = {                                                                                 \
         .name = #Name, .sig = "T->T", .attrs = softmax_attrs, .attrs_size = sizeof(SoftmaxAttrs),                      \
         .vers = softmax_vers, .flags = OP_INPLACE | OP_F32_MATH, .infer = softmax_infer, .cpu = { NULL, fn },          \
     };
