@@ -146,6 +146,15 @@ static void unmap(void *length, void *data)
     munmap((void *)((uintptr_t)data & ~(page - 1)), (size_t)(uintptr_t)length);
 }
 
+bool sdx_source_is_map(const Buf *b) { return b->drop == unmap; }
+
+void sdx_source_discard(const void *p, size_t n)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = ((uintptr_t)p + page - 1) & ~(page - 1), to = ((uintptr_t)p + n) & ~(page - 1);
+    if (to > from) madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
 /* NULL where the system cannot map: the caller reads instead. */
 static Buf *source_map(const Source *s, uint64_t at, size_t n)
 {

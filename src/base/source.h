@@ -38,4 +38,10 @@ void sdx_source_fini(Source *s);
  * buffer outlives the source; a view lives as long as the caller's memory. */
 sdx_status sdx_source_bytes(Source *s, uint64_t at, uint64_t n, LoadMode mode, Buf **out, Err *err);
 
+/* Whether b is a mapping of a file made here. Its pages can be given back: they are read from the file again when
+ * touched. */
+bool sdx_source_is_map(const Buf *b);
+/* Gives back the whole pages within n bytes of such a mapping. */
+void sdx_source_discard(const void *p, size_t n);
+
 #endif
