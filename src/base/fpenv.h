@@ -46,6 +46,16 @@ static inline void sdx_fpenv_restore(FpEnv env)
 #endif
 }
 
+/* Rounding to nearest, no traps, subnormals kept: the state in which runs work. */
+static inline void sdx_fpenv_default(void)
+{
+#if defined(__SSE__)
+    sdx_fpenv_restore((FpEnv){ 0x1f80 });
+#else
+    sdx_fpenv_restore((FpEnv){ 0 });
+#endif
+}
+
 static inline void sdx_fpenv_flush(bool on)
 {
 #if defined(__SSE__)

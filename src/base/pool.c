@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "base/fpenv.h"
 #include "base/futex.h"
 #include "base/lock.h"
 #include "base/ncpu.h"
@@ -160,6 +161,7 @@ static void *worker_main(void *arg)
     sdx_free(p->alloc, arg);
     int64_t mean_gap = SPIN_MAX_NS / 2; /* moving average of the time between regions */
     bool roused = true;
+    sdx_fpenv_default();
     for (;;) {
         uint32_t epoch = __atomic_load_n(&p->epoch, __ATOMIC_SEQ_CST);
         if (__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE)) return NULL;
