@@ -22,7 +22,7 @@ typedef struct OpDef OpDef;
 
 typedef struct Shape {
     int32_t rank; /* SDX_RANK_UNKNOWN: nothing is known */
-    Dim dims[SDX_MAX_RANK];
+    Dim dims[SDX_MAX_RANK]; /* a file's negative size never gets here: it is SDX_DIM_UNKNOWN */
 } Shape;
 
 typedef enum TypeKind {
@@ -108,10 +108,11 @@ struct Value {
     Graph *graph;   /* where it is defined */
     Node *producer; /* NULL for inputs and initializers */
     int producer_index;
-    Type type;
+    Type type;              /* before inference what the file says, then what is known */
+    const Type *declared;   /* of outputs of the main graph, after inference: what the file said; else NULL */
     const Tensor *constant; /* initializer or folded content, NULL when not constant. For OVERRIDABLE: the default */
     DimVec known;           /* n > 0 or v != NULL: known small integer content */
-    bool shape_determining; /* an input of the main graph whose content shapes depend on: part of the plan key */
+    bool shape_determining; /* an input whose content shapes depend on: part of the plan key */
     Use *uses;
     int n_uses, cap_uses;
 };
@@ -156,6 +157,7 @@ struct Graph {
     int n_outputs, cap_outputs;
     Node *first, *last;
     int n_nodes;
+    int infer_mark;      /* of the inference driver: when the graph was last looked at */
 };
 
 typedef struct OpsetImport {
@@ -184,6 +186,7 @@ struct Model {
     Value **names; /* hash table of values by graph and name */
     int n_names, cap_names;
     int next_node_id, next_name;
+    int infer_mark; /* 0 before the first inference */
     int64_t ir_version, model_version;
     const char *producer_name, *producer_version, *domain, *doc_string, *graph_doc;
     OpsetImport *opsets;

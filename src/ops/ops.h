@@ -72,8 +72,9 @@ typedef struct Infer {
     Err *err;
 } Infer;
 
-/* Content of integer (or bool) input i, if known: constant, or symbolic shape arithmetic. Asking marks the input as
- * shape-determining when it comes from the caller. */
+/* Content of integer (or bool) input i, if known: constant, or symbolic shape arithmetic; single elements may still be
+ * unknown. When an output's shape stays unknown after asking, the caller's inputs it comes from are marked as
+ * shape-determining. */
 bool sdx_infer_ints(const Infer *c, int i, DimVec *out);
 /* Content of input i as a tensor, if known exactly. */
 const Tensor *sdx_infer_const(const Infer *c, int i);
