@@ -33,7 +33,6 @@ typedef struct PTensor {
     bool external;      /* data_location */
     PLIST(PEntry) external_data;
     PLIST(Str) messages; /* the bytes of the message, in parts when it came more than once: for typed fields */
-    int depth;
     const Tensor *made; /* by sdx_proto_tensor */
 } PTensor;
 
@@ -175,19 +174,25 @@ typedef struct TensorReader {
     const char *dir, *real_dir;
     const struct ExternalOpener *opener;
     ExternalFile *files;
-    int depth;
 } TensorReader;
 
 /* The tensor, its elements borrowed from the file where they can be. The result lives in the model's arena; a second
- * call gives the same. Alignment: see VALUE_UNALIGNED in graph.h. */
+ * call gives the same. Large ones may be misaligned: see VALUE_UNALIGNED in graph.h. */
 sdx_status sdx_proto_tensor(TensorReader *r, PTensor *p, const Tensor **out, Err *err);
+/* The same, copied when it is misaligned. */
+sdx_status sdx_proto_tensor_aligned(TensorReader *r, PTensor *p, const Tensor **out, Err *err);
+bool sdx_tensor_is_aligned(const Tensor *t);
 /* In COO form, checked: indices inside the shape, linear or [nnz, rank]. */
 sdx_status sdx_proto_sparse(TensorReader *r, PSparse *p, const Sparse **out, Err *err);
 /* The dense tensor that it stands for; others hold zeros or empty strings. */
 sdx_status sdx_proto_densify(TensorReader *r, PSparse *p, const Tensor **out, Err *err);
+/* Values [nnz]; indices int64 [nnz] or [nnz, rank], each inside the shape. */
+sdx_status sdx_sparse_check(const Sparse *s, Err *err);
 void sdx_tensors_fini(TensorReader *r);
 
-/* Writes the elements of p, which is not external, to dst: nbytes as its type and dims ask for (strings: Str views). */
-sdx_status sdx_proto_elements(const PTensor *p, int64_t count, void *dst, size_t nbytes, Err *err);
+/* Without a model: type and shape into *t, once it is certain that p holds its elements itself and all of them; then the
+ * elements into t->data (strings: views of the bytes of p). */
+sdx_status sdx_proto_check(const PTensor *p, Tensor *t, Err *err);
+sdx_status sdx_proto_elements(const PTensor *p, const Tensor *t, Err *err);
 
 #endif

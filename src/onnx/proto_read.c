@@ -56,7 +56,6 @@ sdx_status sdx_proto_read_tensor(Proto *p, Wire w, PTensor *t, Err *err)
     Str *message = PLIST_ADD(p->scratch, t->messages);
     TRY_ARENA(message, p->scratch, err);
     *message = (Str){ (const char *)w.p, (size_t)(w.end - w.p) };
-    t->depth = w.depth;
     for (WireField f; sdx_wire_next(&w, &f);)
         switch (f.number) {
         case 1: TRY(add_dims(&w, &f, t->dims, &t->rank, err)); break;
