@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 GROUPS = ["node", "node-history", "simple", "pytorch-converted", "pytorch-operator", "real"]
 # label, level, threads, environment
 CONFIGURATIONS = [("default, 2 threads", "default", 2, {}), ("default, 1 thread", "default", 1, {}), ("exact, 2 threads", "exact", 2, {}),
-                  ("none, 1 thread", "none", 1, {}), ("default, portable kernels", "default", 2, {"SDX_CPU": "c"})]
+                  ("none, 1 thread", "none", 1, {}), ("default, portable kernels", "default", 2, {"SDX_CPU_LEVEL": "c"})]
 
 
 def run(sdx, folder, level, threads, env):
