@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/fpenv.h"
 #include "base/size.h"
 
 typedef struct PackArgs {
@@ -46,6 +47,7 @@ sdx_status sdx_product_pack(Prepare *p, Product *q, int i, int64_t count, int64_
 sdx_status sdx_product_plan(Prepare *p, Product *q)
 {
     q->kern = p->kern;
+    q->flush = p->flush_subnormals;
     q->batches = sdx_dims_product(q->dims, 0, q->n_batch);
     sdx_gemm_f32_plan(p->kern, &q->plan);
     q->worker_scratch = sdx_round_up(q->plan.scratch, SDX_ALIGN);
@@ -71,6 +73,8 @@ static void product_range(void *arg, int64_t from, int64_t to, int worker)
     const Product *q = j->q;
     char *scratch = j->scratch + (size_t)worker * q->worker_scratch;
     int64_t chunks = (int64_t)q->plan.chunks;
+    FpEnv caller = sdx_fpenv_save();
+    if (q->flush) sdx_fpenv_flush(true);
     for (int64_t u = from; u < to; u++) {
         int64_t batch = u / chunks, at_a = 0, at_b = 0, rest = batch;
         for (int k = q->n_batch - 1; k >= 0; k--) {
@@ -82,6 +86,7 @@ static void product_range(void *arg, int64_t from, int64_t to, int worker)
                       .epi = *j->epi };
         sdx_gemm_f32_chunk(q->kern, &q->plan, &g, (size_t)(u % chunks), scratch);
     }
+    sdx_fpenv_restore(caller);
 }
 
 void sdx_product_run(const Run *r, const Product *q, const float *a, const float *b, float *c, const Epilogue *epi)

@@ -18,6 +18,7 @@ typedef struct Product {
     const float *packed;       /* of the right operand: step_b counts floats in here */
     size_t scratch_at, worker_scratch;
     const Kern *kern;
+    bool flush;                /* subnormals count as zero */
 } Product;
 
 /* Packs constant input i, `count` matrices of k x n with leading dimension ldb lying `step` elements apart; sets

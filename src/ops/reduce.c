@@ -5,7 +5,9 @@
  * floats are kept in double between runs of at most 1024 elements, so the error does not grow with the length.
  * A reduction over nothing gives the neutral element: 0, 1, -inf or +inf (the type's lowest and highest value for
  * integers), and NaN for the mean. A NaN in the data is the maximum and the minimum. */
+#include "ops/axis3.h"
 #include "ops/dims.h"
+#include "ops/reduce.h"
 #include "ops/upgrade.h"
 
 #include <math.h>
@@ -21,8 +23,6 @@ typedef struct ReduceFns {
     void (*fold_rows)(void *acc, const void *x, int64_t rows, int64_t stride, int64_t width, const void *aux);
     void (*finish)(void *y, const void *acc, int64_t n, int64_t count, const void *aux);
 } ReduceFns;
-
-enum { RED_SUM, RED_MEAN, RED_PROD, RED_MAX, RED_MIN, RED_L1, RED_L2, RED_LOGSUM, RED_LOGSUMEXP, RED_SUMSQ, RED_OPS };
 
 #define LANES 16
 #define RUN 1024
@@ -228,6 +228,23 @@ static void reduce_range(void *arg, int64_t from, int64_t to, int worker)
     }
 }
 
+static void reduce_all(const Run *r, const ReduceWalk *w, DType dtype, int op, const void *x, void *y)
+{
+    ReduceJob j = { .w = w, .fns = reduce_fns(dtype, op), .esize = sdx_dtype_size(dtype), .x = x, .y = y,
+                    .blocks = w->width ? (w->width + REDUCE_WIDTH - 1) / REDUCE_WIDTH : 1 };
+    if (op == RED_LOGSUMEXP) j.pre = reduce_fns(dtype, RED_MAX);
+    int64_t per_unit = w->count * (w->width ? (w->width < REDUCE_WIDTH ? w->width : REDUCE_WIDTH) : 1);
+    sdx_run_range(r, w->outer * j.blocks, grain_for(per_unit), reduce_range, &j);
+}
+
+void sdx_reduce_rows(const Run *r, DType dtype, int op, const void *x, void *y, int64_t rows, int64_t n)
+{
+    ReduceWalk w;
+    Tensor t = { .dtype = dtype, .rank = 2, .dims = { rows, n } };
+    reduce_walk(&w, &t, (bool[]){ false, true }, false);
+    if (rows) reduce_all(r, &w, dtype, op, x, y);
+}
+
 /* -- the operators ------------------------------------------------------------------------------------------------- */
 
 typedef struct ReduceAttrs {
@@ -324,15 +341,9 @@ static sdx_status reduce_run(Run *r, int op)
     }
     void *y;
     TRY(sdx_run_output(r, 0, x->dtype, w->out_rank, w->out_dims, &y));
-    const ReduceFns *fns = reduce_fns(x->dtype, op);
-    if (!fns) return sdx_run_fail(r, "no reduction for %s", sdx_dtype_name(x->dtype));
+    if (!reduce_fns(x->dtype, op)) return sdx_run_fail(r, "no reduction for %s", sdx_dtype_name(x->dtype));
     if (w->results == 0) return SDX_OK;
-    ReduceJob j = { .w = w, .fns = fns, .esize = sdx_dtype_size(x->dtype), .x = x->data, .y = y,
-                    .blocks = w->width ? (w->width + REDUCE_WIDTH - 1) / REDUCE_WIDTH : 1 };
-    if (op == RED_LOGSUMEXP) j.pre = reduce_fns(x->dtype, RED_MAX);
-    int64_t per_unit = w->count * (w->width ? (w->width < REDUCE_WIDTH ? w->width : REDUCE_WIDTH) : 1);
-    int64_t grain = per_unit >= 32768 ? 1 : 32768 / (per_unit + 1) + 1;
-    sdx_run_range(r, w->outer * j.blocks, grain, reduce_range, &j);
+    reduce_all(r, w, x->dtype, op, x->data, y);
     return SDX_OK;
 }
 
