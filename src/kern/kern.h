@@ -21,6 +21,7 @@
 #include "kern/gemm/tile.h"
 #include "kern/map/map1.h"
 #include "kern/map/map2.h"
+#include "kern/reduce/reduce.h"
 #include "kern/types.h"
 
 typedef struct Kern {

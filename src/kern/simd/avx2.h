@@ -30,6 +30,11 @@ V_INLINE vf32 v_load(const float *p) { return _mm256_loadu_ps(p); }
 V_INLINE void v_store(float *p, vf32 a) { _mm256_storeu_ps(p, a); }
 V_INLINE vf32 v_load_n(const float *p, size_t n) { return _mm256_maskload_ps(p, v_tail_mask(n)); }
 V_INLINE void v_store_n(float *p, vf32 a, size_t n) { _mm256_maskstore_ps(p, v_tail_mask(n), a); }
+V_INLINE vf32 v_load_or(const float *p, size_t n, float rest)
+{
+    __m256i m = v_tail_mask(n);
+    return _mm256_blendv_ps(_mm256_set1_ps(rest), _mm256_maskload_ps(p, m), _mm256_castsi256_ps(m));
+}
 V_INLINE vi32 vi_load(const int32_t *p) { return _mm256_loadu_si256((const __m256i *)p); }
 V_INLINE void vi_store(int32_t *p, vi32 a) { _mm256_storeu_si256((__m256i *)p, a); }
 V_INLINE vi32 vi_load_n(const int32_t *p, size_t n) { return _mm256_maskload_epi32(p, v_tail_mask(n)); }
@@ -63,6 +68,7 @@ V_INLINE vm v_ge(vf32 a, vf32 b) { return _mm256_cmp_ps(a, b, _CMP_GE_OQ); }
 V_INLINE vm v_eq(vf32 a, vf32 b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
 V_INLINE vm v_ne(vf32 a, vf32 b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
 V_INLINE vm v_isnan(vf32 a) { return _mm256_cmp_ps(a, a, _CMP_UNORD_Q); }
+V_INLINE vm v_unordered(vf32 a, vf32 b) { return _mm256_cmp_ps(a, b, _CMP_UNORD_Q); }
 V_INLINE vf32 v_sel(vm m, vf32 yes, vf32 no) { return _mm256_blendv_ps(no, yes, m); }
 V_INLINE vm m_and(vm a, vm b) { return _mm256_and_ps(a, b); }
 V_INLINE vm m_or(vm a, vm b) { return _mm256_or_ps(a, b); }

@@ -27,6 +27,10 @@ V_INLINE vf32 v_load(const float *p) { return _mm512_loadu_ps(p); }
 V_INLINE void v_store(float *p, vf32 a) { _mm512_storeu_ps(p, a); }
 V_INLINE vf32 v_load_n(const float *p, size_t n) { return _mm512_maskz_loadu_ps(v_tail_mask(n), p); }
 V_INLINE void v_store_n(float *p, vf32 a, size_t n) { _mm512_mask_storeu_ps(p, v_tail_mask(n), a); }
+V_INLINE vf32 v_load_or(const float *p, size_t n, float rest)
+{
+    return _mm512_mask_loadu_ps(_mm512_set1_ps(rest), v_tail_mask(n), p);
+}
 V_INLINE vi32 vi_load(const int32_t *p) { return _mm512_loadu_si512(p); }
 V_INLINE void vi_store(int32_t *p, vi32 a) { _mm512_storeu_si512(p, a); }
 V_INLINE vi32 vi_load_n(const int32_t *p, size_t n) { return _mm512_maskz_loadu_epi32(v_tail_mask(n), p); }
@@ -60,6 +64,7 @@ V_INLINE vm v_ge(vf32 a, vf32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); 
 V_INLINE vm v_eq(vf32 a, vf32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
 V_INLINE vm v_ne(vf32 a, vf32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
 V_INLINE vm v_isnan(vf32 a) { return _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q); }
+V_INLINE vm v_unordered(vf32 a, vf32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
 V_INLINE vf32 v_sel(vm m, vf32 yes, vf32 no) { return _mm512_mask_blend_ps(m, no, yes); }
 V_INLINE vm m_and(vm a, vm b) { return (vm)(a & b); }
 V_INLINE vm m_or(vm a, vm b) { return (vm)(a | b); }

@@ -20,7 +20,7 @@
 
 #define VW 1
 #define V_INLINE static inline __attribute__((unused))
-#define V_UNROLL _Pragma("GCC unroll 16")
+#define V_UNROLL /* before a loop over registers */
 
 typedef float vf32;
 typedef int32_t vi32;
@@ -35,6 +35,7 @@ V_INLINE vf32 v_load(const float *p) { return *p; }
 V_INLINE void v_store(float *p, vf32 a) { *p = a; }
 V_INLINE vf32 v_load_n(const float *p, size_t n) { return n ? *p : 0.0f; }
 V_INLINE void v_store_n(float *p, vf32 a, size_t n) { if (n) *p = a; }
+V_INLINE vf32 v_load_or(const float *p, size_t n, float rest) { return n ? *p : rest; } /* lanes past n: rest */
 V_INLINE vi32 vi_load(const int32_t *p) { return *p; }
 V_INLINE void vi_store(int32_t *p, vi32 a) { *p = a; }
 V_INLINE vi32 vi_load_n(const int32_t *p, size_t n) { return n ? *p : 0; }
@@ -70,6 +71,7 @@ V_INLINE vm v_ge(vf32 a, vf32 b) { return a >= b; }
 V_INLINE vm v_eq(vf32 a, vf32 b) { return a == b; }
 V_INLINE vm v_ne(vf32 a, vf32 b) { return a != b; }
 V_INLINE vm v_isnan(vf32 a) { return a != a; }
+V_INLINE vm v_unordered(vf32 a, vf32 b) { return a != a || b != b; }
 V_INLINE vf32 v_sel(vm m, vf32 yes, vf32 no) { return m ? yes : no; }
 V_INLINE vm m_and(vm a, vm b) { return a && b; }
 V_INLINE vm m_or(vm a, vm b) { return a || b; }

@@ -36,12 +36,13 @@ V_INLINE void vi_store_n(int32_t *p, vi32 a, size_t n)
     vst1q_s32(t, a);
     for (size_t i = 0; i < n; i++) p[i] = t[i];
 }
-V_INLINE vf32 v_load_n(const float *p, size_t n)
+V_INLINE vf32 v_load_or(const float *p, size_t n, float rest)
 {
-    float t[4] = {0, 0, 0, 0};
+    float t[4] = {rest, rest, rest, rest};
     for (size_t i = 0; i < n; i++) t[i] = p[i];
     return vld1q_f32(t);
 }
+V_INLINE vf32 v_load_n(const float *p, size_t n) { return v_load_or(p, n, 0); }
 V_INLINE void v_store_n(float *p, vf32 a, size_t n)
 {
     float t[4];
@@ -77,6 +78,7 @@ V_INLINE vm v_ge(vf32 a, vf32 b) { return vcgeq_f32(a, b); }
 V_INLINE vm v_eq(vf32 a, vf32 b) { return vceqq_f32(a, b); }
 V_INLINE vm v_ne(vf32 a, vf32 b) { return vmvnq_u32(vceqq_f32(a, b)); }
 V_INLINE vm v_isnan(vf32 a) { return vmvnq_u32(vceqq_f32(a, a)); }
+V_INLINE vm v_unordered(vf32 a, vf32 b) { return vmvnq_u32(vandq_u32(vceqq_f32(a, a), vceqq_f32(b, b))); }
 V_INLINE vf32 v_sel(vm m, vf32 yes, vf32 no) { return vbslq_f32(m, yes, no); }
 V_INLINE vm m_and(vm a, vm b) { return vandq_u32(a, b); }
 V_INLINE vm m_or(vm a, vm b) { return vorrq_u32(a, b); }
