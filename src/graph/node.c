@@ -82,6 +82,7 @@ void sdx_node_remove(Node *n)
         if (n->out[i]) sdx_value_remove(n->out[i]);
     n->n_in = n->n_out = n->n_attrs = 0;
     node_unlink(n);
+    n->graph = NULL;
 }
 
 bool sdx_node_set_inputs(Node *n, Value *const *in, int n_in)

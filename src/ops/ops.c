@@ -71,6 +71,8 @@ Node *sdx_node_make(Graph *g, Node *before, const char *domain, const char *op, 
         sdx_fail(err, SDX_OUT_OF_MEMORY, "out of memory");
         return NULL;
     }
+    n->op_type = def->name;
+    n->domain = domain_key(def->domain);
     for (const AttrSpec *a = def->attrs; a && a->name; a++)
         if (a->required) return n;
     return sdx_node_parse(n, err) == SDX_OK ? n : NULL;
