@@ -116,6 +116,22 @@ sdx_status sdx_source_under(Source *s, const Alloc *a, const char *const *dirs, 
     return sdx_fail(err, SDX_INVALID_ARGUMENT, "%s: lies outside the model's folder", location);
 }
 
+bool sdx_path_dir(const char *path, char *buf)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
+    if (n >= SDX_PATH_MAX) return false;
+    memcpy(buf, slash ? path : ".", slash ? n : 1);
+    buf[slash ? n : 1] = 0;
+    return true;
+}
+
+bool sdx_path_real_dir(const char *path, char *buf)
+{
+    char real[PATH_MAX];
+    return realpath(path, real) && sdx_path_dir(real, buf);
+}
+
 sdx_status sdx_source_fd(Source *s, const Alloc *a, int fd, Err *err)
 {
     *s = (Source){ .alloc = a, .read = read_fd, .fd = fd, .name = "file descriptor" };

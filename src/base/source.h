@@ -32,6 +32,11 @@ sdx_status sdx_source_under(Source *s, const Alloc *a, const char *const *dirs, 
 sdx_status sdx_source_fd(Source *s, const Alloc *a, int fd, Err *err); /* borrows fd */
 void sdx_source_memory(Source *s, const Alloc *a, const void *p, size_t n); /* borrows p */
 void sdx_source_callback(Source *s, const Alloc *a, SourceReadFn read, void *user, uint64_t size);
+/* The folder of a path as written, and of what it leads to once links are resolved. buf has SDX_PATH_MAX bytes. false:
+ * too long, or there is no such file. */
+#define SDX_PATH_MAX 4096
+bool sdx_path_dir(const char *path, char *buf);
+bool sdx_path_real_dir(const char *path, char *buf);
 void sdx_source_fini(Source *s);
 
 /* n bytes at `at` as a buffer: a mapping, a view of the caller's memory, or a copy. IO when outside the source. The

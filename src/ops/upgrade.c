@@ -113,6 +113,29 @@ static Value *trail_with_ones(Node *n, Value *a, Value *b, int64_t axis, Err *er
     return sdx_upgrade_before(n, "Reshape", (Value *[]){ b, shape }, 2, err);
 }
 
+/* The rank as far as it is certain at import, else -1. */
+static int certain_rank(const Value *v)
+{
+    if (v->constant) return v->constant->rank;
+    return v->flags & VALUE_GRAPH_INPUT && v->type.kind == TYPE_TENSOR ? v->type.shape.rank : -1;
+}
+
+static Value *broadcast_view(Node *n, Value *a, Value *b, int64_t axis, Err *err)
+{
+    int a_rank = certain_rank(a), b_rank = certain_rank(b);
+    if (a_rank < 0 || b_rank < 0) return trail_with_ones(n, a, b, axis, err);
+    int64_t axes[SDX_MAX_RANK], n_ones = a_rank - axis - b_rank;
+    if (n_ones == 0) return b;
+    if (n_ones < 0 || n_ones > SDX_MAX_RANK) {
+        sdx_fail(err, SDX_INVALID_MODEL, "rank %d cannot be broadcast to rank %d at axis %lld", b_rank, a_rank,
+                 (long long)axis);
+        return NULL;
+    }
+    for (int64_t i = 0; i < n_ones; i++) axes[i] = b_rank + i;
+    Value *list = sdx_upgrade_const_ints(n, axes, n_ones, err);
+    return list ? sdx_upgrade_before(n, "Unsqueeze", (Value *[]){ b, list }, 2, err) : NULL;
+}
+
 sdx_status sdx_upgrade_broadcast(Node *n, Err *err)
 {
     bool broadcast = sdx_upgrade_int(n, "broadcast", 0) != 0;
@@ -127,8 +150,8 @@ sdx_status sdx_upgrade_broadcast(Node *n, Err *err)
     }
     const Tensor *b = n->in[1]->constant;
     if (b && b->rank == 0) return SDX_OK;
-    Value *v = trail_with_ones(n, n->in[0], n->in[1], axis, err);
-    if (!v) return sdx_fail(err, SDX_OUT_OF_MEMORY, "out of memory");
+    Value *v = broadcast_view(n, n->in[0], n->in[1], axis, err);
+    if (!v) return err && err->code ? (sdx_status)err->code : SDX_OUT_OF_MEMORY;
     return sdx_node_set_input(n, 1, v) ? SDX_OK : no_memory(err);
 }
 
@@ -198,6 +221,7 @@ static Node *make_node(Node *near, Node *before, const char *op_type, const Attr
     if (!out) out = sdx_value_create(near->graph, NULL);
     Node *made = out ? sdx_node_create(near->graph, before, def, near->name, in, n_in, &out, 1) : NULL;
     bool ok = made != NULL;
+    if (made) made->op_type = def->name;
     for (int i = 0; ok && i < n_attrs; i++) ok = sdx_node_set_attr(made, &attrs[i]);
     if (!ok) {
         no_memory(err);
