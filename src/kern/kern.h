@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/cpu.h"
+#include "kern/conv/depthwise.h"
 #include "kern/gemm/tile.h"
 #include "kern/map/map1.h"
 #include "kern/map/map2.h"

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "kern/conv/conv.h"
 #include "kern/gemm/gemm.h"
 #include "tests/bench/peak.h"
 
@@ -100,6 +101,43 @@ static void bench_gemm(size_t m, size_t k, size_t n, unsigned b_form)
     free(raw), free(packed), free(a), free(b.g.c), free(b.scratch);
 }
 
+typedef struct ConvBench {
+    ConvPlan plan;
+    ConvF32 g;
+    void *scratch;
+} ConvBench;
+
+static void conv_work(void *arg)
+{
+    ConvBench *b = arg;
+    for (size_t i = 0; i < b->plan.chunks; i++) sdx_conv_f32_chunk(kern, &b->plan, &b->g, i, b->scratch);
+}
+
+/* Square images, "same" padding, ReLU. */
+static void bench_conv(size_t in, size_t c_in, size_t c_out, size_t kernel, size_t stride, size_t groups, bool first)
+{
+    char what[64];
+    snprintf(what, sizeof what, "conv %zux%zu/%zu %zux%zux%zu->%zu%s%s", kernel, kernel, stride, in, in, c_in, c_out,
+             groups == c_in ? " depthwise" : groups > 1 ? " grouped" : "", first ? " from NCHW" : "");
+    if (wanted && !strstr(what, wanted)) return;
+    size_t out = (in + stride - 1) / stride, taps = kernel * kernel, nfloats;
+    ConvDim d = { in, out, kernel, stride, 1, (ptrdiff_t)(kernel / 2) };
+    ConvBench b = { .plan = { .batch = 1, .groups = groups, .c_in = c_in, .c_out = c_out, .dim = { SDX_CONV_NO_DIM, d, d },
+                              .x = { in * in * c_in, in * in * c_in, in * c_in, c_in, 1 },
+                              .y = { out * out * c_out, out * out * c_out, out * c_out, c_out, 1 } } };
+    if (first) b.plan.x = (ConvStrides){ in * in * c_in, in * in, in, 1, in * in };
+    sdx_conv_f32_pack_size(kern, groups, c_in, c_out, taps, &nfloats);
+    float *w = floats(c_out * c_in / groups * taps), *packed = aligned(nfloats * 4 + 64), *x = floats(in * in * c_in);
+    float *y = floats(out * out * c_out), *bias = floats(c_out);
+    sdx_conv_f32_pack(kern, w, groups, c_in, c_out, taps, true, packed);
+    sdx_conv_f32_plan(kern, &b.plan);
+    b.scratch = aligned(b.plan.scratch + 64);
+    b.g = (ConvF32){ x, packed, y, { .alpha = 1, .bias = bias, .act = SDX_ACT_RELU } };
+    double macs = (double)(out * out * taps) * (double)(c_in / groups * c_out);
+    report(what, 2 * macs, 4.0 * (double)(in * in * c_in + out * out * c_out) + 4.0 * (double)nfloats, conv_work, &b);
+    free(w), free(packed), free(x), free(y), free(bias), free(b.scratch);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1) budget = atof(argv[1]) * 1e-3;
@@ -116,6 +154,20 @@ int main(int argc, char **argv)
                                        { 49, 160, 960 },     { 49, 960, 160 } };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         bench_gemm(sizes[i][0], sizes[i][1], sizes[i][2], SDX_MAT_PACKED);
+    static const size_t convs[][6] = {
+        { 224, 3, 64, 7, 2, 1 }, { 224, 3, 32, 3, 2, 1 }, { 640, 3, 16, 3, 2, 1 },
+        { 112, 16, 16, 3, 1, 1 }, { 56, 64, 64, 3, 1, 1 }, { 28, 128, 128, 3, 1, 1 }, { 14, 256, 256, 3, 1, 1 },
+        { 7, 512, 512, 3, 1, 1 }, { 56, 128, 128, 3, 2, 1 }, { 28, 256, 256, 3, 2, 1 }, { 14, 512, 512, 3, 2, 1 },
+        { 56, 64, 256, 1, 1, 1 }, { 56, 256, 512, 1, 2, 1 }, { 28, 512, 1024, 1, 2, 1 }, { 14, 1024, 2048, 1, 2, 1 },
+        { 7, 2048, 512, 1, 1, 1 }, { 7, 512, 2048, 1, 1, 1 },
+        { 320, 16, 32, 3, 2, 1 }, { 160, 16, 16, 3, 1, 1 }, { 160, 32, 64, 3, 2, 1 }, { 80, 32, 32, 3, 1, 1 },
+        { 80, 64, 128, 3, 2, 1 }, { 40, 64, 64, 3, 1, 1 }, { 40, 128, 256, 3, 2, 1 }, { 20, 128, 128, 3, 1, 1 },
+        { 80, 64, 80, 3, 1, 1 }, { 80, 80, 80, 3, 1, 1 },
+        { 112, 32, 32, 3, 1, 32 }, { 112, 96, 96, 3, 2, 96 }, { 112, 96, 96, 3, 1, 96 }, { 56, 144, 144, 3, 1, 144 },
+        { 28, 192, 192, 3, 1, 192 }, { 14, 384, 384, 3, 1, 384 }, { 14, 576, 576, 3, 1, 576 }, { 7, 960, 960, 3, 1, 960 },
+        { 28, 240, 240, 5, 1, 240 }, { 56, 128, 128, 3, 1, 32 }, { 56, 20, 20, 3, 1, 1 } };
+    for (size_t i = 0; i < sizeof convs / sizeof convs[0]; i++)
+        bench_conv(convs[i][0], convs[i][1], convs[i][2], convs[i][3], convs[i][4], convs[i][5], convs[i][1] == 3);
     bench_gemm(128, 64, 128, SDX_MAT_COLS);
     bench_gemm(128, 128, 64, SDX_MAT_ROWS);
     bench_gemm(1500, 64, 1500, SDX_MAT_COLS);

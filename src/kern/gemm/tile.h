@@ -24,7 +24,6 @@ typedef struct GemmTile {
 
     const float *b;         /* this slice of the first panel: seglen*nseg rows of NR floats */
     size_t b_panel;         /* floats from a panel to the next */
-    const float *b_next;    /* soon to be read: fetched into the second-level cache; NULL: nothing */
     size_t npanel;
 
     float *part;            /* row r of panel p at part + (p*rows + r)*NR; NULL when first and last */
@@ -36,6 +35,7 @@ typedef struct GemmTile {
     size_t cols;            /* of all panels together, at most npanel*NR */
     const Epilogue *epi;    /* bias and add already point to the first row and column */
     unsigned max_rows;      /* at most so many rows in flight; 0: as many as the registers hold */
+    bool cached;            /* these rows of A were used a moment ago */
 } GemmTile;
 
 #endif

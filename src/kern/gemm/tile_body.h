@@ -152,7 +152,7 @@ void ISA(sdx_gemm_f32_tile)(const GemmTile *t)
         bool half = t->cols - p * TILE_NR <= TILE_NR / 2;
         for (size_t i = 0, row = 0, mr; i < blocks; i++, row += mr) {
             mr = (t->rows - row + blocks - i - 1) / (blocks - i); /* near-equal: 29 = 10 + 10 + 9 */
-            TileFn *fn = half ? tile_half[mr - 1] : p == 0 && i + 1 < blocks ? tile_first[mr - 1] : tile_whole[mr - 1];
+            TileFn *fn = half ? tile_half[mr - 1] : p == 0 && !t->cached && i + 1 < blocks ? tile_first[mr - 1] : tile_whole[mr - 1];
             tile_call(t, fn, row, mr, p, 1, half ? TILE_NR / 2 : TILE_NR);
         }
     }
