@@ -93,31 +93,45 @@ def judge(got, want, rule):
     return not bad.any(), f"max |error| {error.max(initial=0):.2e}" + (f", {int(bad.sum())} of {want.size} outside" if bad.any() else "")
 
 
-def check_case(sdx, folder, extra=()):
-    """Runs the case under `sdx run`. Returns (passed, text)."""
+def run_sdx(sdx, folder, dest, threads, arrays, inputs):
+    """Runs one data set under `sdx run`; None, or what it said."""
+    shutil.rmtree(dest, ignore_errors=True)
+    dest.mkdir(parents=True)
+    command = [sdx, "run", str(folder / "model.onnx"), "-o", str(dest), "--threads", str(threads)]
+    for i, name in enumerate(inputs):
+        command += ["--input", f"{name}={arrays / 'in' / f'{i}.npy'}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    if done.returncode == 0:
+        return None
+    return f"sdx run: exit {done.returncode}: {(done.stderr or done.stdout).strip()[-300:]}"
+
+
+def check_case(sdx, folder, threads=(1, 2, 3, 8)):
+    """Runs the case under `sdx run`: against the reference, and for the same bits on every number of threads.
+    Returns (passed, text)."""
     folder = pathlib.Path(folder)
     rule = json.loads((folder / "data.json").read_text())
     session = upstream(folder / "model.onnx")
     inputs, outputs = [i.name for i in session.get_inputs()], [o.name for o in session.get_outputs()]
     notes, ok = [], True
     for k in range(len(list(folder.glob("npy_*")))):
-        arrays = folder / f"npy_{k}"
-        dest = folder / "sdx" / str(k)
-        shutil.rmtree(dest, ignore_errors=True)
-        dest.mkdir(parents=True)
-        command = [sdx, "run", str(folder / "model.onnx"), "-o", str(dest), *extra]
-        for i, name in enumerate(inputs):
-            command += ["--input", f"{name}={arrays / 'in' / f'{i}.npy'}"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-        if done.returncode != 0:
-            return False, f"sdx run: exit {done.returncode}: {(done.stderr or done.stdout).strip().splitlines()[-1:] or ['']}"
-        for i, name in enumerate(outputs):
-            path = dest / file_name(name)
-            if not path.exists():
-                return False, f"sdx run wrote no {path.name}"
-            passed, note = judge(np.load(path), np.load(arrays / "out" / f"{i}.npy"), rule)
-            ok &= passed
-            notes.append(note if len(outputs) == 1 else f"{name}: {note}")
+        arrays, first = folder / f"npy_{k}", folder / "sdx" / f"{k}_threads_{threads[0]}"
+        for n in threads:
+            dest = folder / "sdx" / f"{k}_threads_{n}"
+            said = run_sdx(sdx, folder, dest, n, arrays, inputs)
+            if said:
+                return False, said
+            for i, name in enumerate(outputs):
+                path = dest / file_name(name)
+                if not path.exists():
+                    return False, f"sdx run wrote no {path.name}"
+                if n != threads[0]:
+                    if path.read_bytes() != (first / path.name).read_bytes():
+                        return False, f"{name}: not the bits of {threads[0]} thread(s) on {n}"
+                    continue
+                passed, note = judge(np.load(path), np.load(arrays / "out" / f"{i}.npy"), rule)
+                ok &= passed
+                notes.append(note if len(outputs) == 1 else f"{name}: {note}")
     return ok, (notes[0] if len(set(notes)) == 1 else "; ".join(notes[:4]))
 
 
