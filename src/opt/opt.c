@@ -8,7 +8,7 @@
 
 #include "ops/infer.h"
 
-enum { MAX_PASSES = 64, ROOT_SLOTS = 512, LAST_PHASE = 2 };
+enum { MAX_PASSES = 64, ROOT_SLOTS = 512, LAST_PHASE = 2 /* of passes.def */ };
 
 typedef struct Root {
     const OpDef *def;
@@ -123,7 +123,9 @@ Node *sdx_opt_node(Opt *o, Node *before, const char *domain, const char *op, Val
         return NULL;
     }
     Node *n = sdx_node_make(before->graph, before, domain, op, in, n_in, &out, 1, o->err);
-    if (n) n->ep = o->ep;
+    if (!n) return NULL;
+    n->ep = o->ep;
+    n->name = before->name;
     return n;
 }
 
@@ -201,6 +203,14 @@ sdx_status sdx_opt_replace(Opt *o, Value *from, Value *to)
     TRY(touch_readers(o, to));
     TRY(sdx_opt_touch(o, to->producer));
     return sweep_up(o, producer);
+}
+
+sdx_status sdx_opt_supersede(Opt *o, Node *old, Node *n)
+{
+    char text[200];
+    TRY(sdx_opt_finish(o, n));
+    TRY(sdx_opt_note(o, "%s", sdx_node_text(old, text, sizeof text)));
+    return sdx_opt_replace(o, old->out[0], n->out[0]);
 }
 
 sdx_status sdx_opt_set_input(Opt *o, Node *n, int i, Value *v)

@@ -53,7 +53,8 @@ Err *sdx_opt_err(Opt *o);
 const OptOptions *sdx_opt_options(const Opt *o);
 Model *sdx_opt_model(Opt *o);
 
-/* A new node before `before` with one fresh output, attributes to be set; then sdx_opt_finish. NULL: failed (told). */
+/* A new node before `before`, under its name, with one fresh output, attributes to be set; then sdx_opt_finish. NULL:
+ * failed (told). */
 Node *sdx_opt_node(Opt *o, Node *before, const char *domain, const char *op, Value *const *in, int n_in);
 /* Parses the attributes of a node that is new or was edited, infers its outputs and has it visited. */
 sdx_status sdx_opt_finish(Opt *o, Node *n);
@@ -64,6 +65,8 @@ sdx_status sdx_opt_constant(Opt *o, Graph *g, const char *name, const Tensor *t,
 /* Every reader of `from` reads `to`; what is left without readers is removed. The caller has asked
  * sdx_value_can_replace. */
 sdx_status sdx_opt_replace(Opt *o, Value *from, Value *to);
+/* Finishes n and puts it in the place of old's only output that is read, with a note that names old. */
+sdx_status sdx_opt_supersede(Opt *o, Node *old, Node *n);
 /* Input i of n becomes v (NULL: absent). Finish n afterwards. */
 sdx_status sdx_opt_set_input(Opt *o, Node *n, int i, Value *v);
 /* n is to be visited (again). */
