@@ -41,6 +41,22 @@ V_INLINE float merge1_prod(float a, float b) { return a * b; }
 FOLD_HALVES(sum, v_hsum)
 FOLD_HALVES(prod, v_hprod)
 
+/* Returns the fold of n elements by blocks; BLOCK gives that of the m from i on. */
+#define FOLD_PAIRWISE(op, BLOCK)                                                                  \
+    float part[64]; /* results of 2^l blocks, one for each bit l of `count`, the highest first */ \
+    size_t count = 0, i = 0;                                                                      \
+    int top = 0;                                                                                  \
+    do {                                                                                          \
+        const size_t m = n - i < FOLD_BLOCK ? n - i : FOLD_BLOCK;                                 \
+        float s = BLOCK;                                                                          \
+        for (size_t c = count++; c & 1; c >>= 1) s = merge1_##op(part[--top], s);                 \
+        part[top++] = s;                                                                          \
+        i += m;                                                                                   \
+    } while (i < n);                                                                              \
+    float s = part[--top];                                                                        \
+    while (top) s = merge1_##op(part[--top], s);                                                  \
+    return s;
+
 /* float row_<fold>(x, n, p): the fold of n elements. `pad` fills the lanes past the end: what changes none. */
 #define FOLD_ROW(fold, op, empty, pad)                                                            \
     __attribute__((unused)) static float block_##fold(const float *x, size_t n, float p)          \
@@ -64,18 +80,7 @@ FOLD_HALVES(prod, v_hprod)
     }                                                                                             \
     __attribute__((unused)) static float row_##fold(const float *x, size_t n, float p)            \
     {                                                                                             \
-        if (n <= FOLD_BLOCK) return block_##fold(x, n, p);                                        \
-        float part[64]; /* results of 2^l blocks, one for each bit l of `count`, the highest first */\
-        size_t count = 0;                                                                         \
-        int top = 0;                                                                              \
-        for (size_t i = 0; i < n; i += FOLD_BLOCK) {                                              \
-            float s = block_##fold(x + i, n - i < FOLD_BLOCK ? n - i : FOLD_BLOCK, p);            \
-            for (size_t c = count++; c & 1; c >>= 1) s = merge1_##op(part[--top], s);             \
-            part[top++] = s;                                                                      \
-        }                                                                                         \
-        float s = part[--top];                                                                    \
-        while (top) s = merge1_##op(part[--top], s);                                              \
-        return s;                                                                                 \
+        FOLD_PAIRWISE(op, block_##fold(x + i, m, p))                                              \
     }
 FOLD_ROW(sum, sum, 0, 0)
 FOLD_ROW(prod, prod, 1, 1)

@@ -98,12 +98,12 @@ static void columns_logsumexp(float *y, const float *x, size_t n, size_t inner, 
     for (size_t j = 0; j < inner; j += VW) {
         const size_t w = inner - j < VW ? inner - j : VW;
         vf32 max = v_set(-INFINITY), total = v_zero();
-        for (size_t i = 0; i < n; i++) max = into_max(max, v_load_n(x + i * ld + j, w), max);
+        for (size_t i = 0; i < n; i++) max = into_max(max, v_load_upto(x + i * ld + j, w), max);
         const vf32 shift = shift_of(max);
         for (size_t r = 0; r < n; r += step) {
             const size_t end = n - r < step ? n : r + step;
             vf32 acc = v_zero();
-            for (size_t i = r; i < end; i++) acc = into_sumexp(acc, v_load_n(x + i * ld + j, w), shift);
+            for (size_t i = r; i < end; i++) acc = into_sumexp(acc, v_load_upto(x + i * ld + j, w), shift);
             total = r ? v_add(total, acc) : acc;
         }
         v_store_n(y + j, v_add(v_log(total), shift), w);
@@ -148,7 +148,7 @@ static int64_t row_find(const float *x, size_t n, float v, bool last)
             vf32 best = v_load_n(x + j, w);                                                       \
             vi32 at = vi_set(0);                                                                  \
             for (size_t i = 1; i < n; i++) {                                                      \
-                const vf32 e = v_load_n(x + i * ld + j, w);                                       \
+                const vf32 e = v_load_upto(x + i * ld + j, w);                                       \
                 const vm nan = v_isnan(e), new_nan = m_and(nan, m_not(v_isnan(best)));            \
                 const vm win = last ? m_or(beats_or_ties(e, best), nan) : m_or(beats(e, best), new_nan);\
                 best = v_sel(win, e, best);                                                       \

@@ -155,4 +155,6 @@ V_INLINE void v_store_f16(uint16_t *p, vf32 a)
     _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
 }
 
+#include "kern/simd/common.h"
+
 #endif

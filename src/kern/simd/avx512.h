@@ -133,4 +133,6 @@ V_INLINE void v_store_f16(uint16_t *p, vf32 a)
     _mm256_storeu_si256((__m256i *)p, _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
 }
 
+#include "kern/simd/common.h"
+
 #endif

@@ -150,4 +150,6 @@ V_INLINE void v_store_f16(uint16_t *p, vf32 a)
     *p = (uint16_t)(sign | ((u - 0x38000000u) >> 13));
 }
 
+#include "kern/simd/common.h"
+
 #endif

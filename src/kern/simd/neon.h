@@ -179,4 +179,6 @@ V_INLINE int32_t vi_hsum(vi32 a) { return vaddvq_s32(a); }
 V_INLINE vf32 v_load_f16(const uint16_t *p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
 V_INLINE void v_store_f16(uint16_t *p, vf32 a) { vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(a))); }
 
+#include "kern/simd/common.h"
+
 #endif
