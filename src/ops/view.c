@@ -182,3 +182,191 @@ const OpDef sdx_op_Reshape = {
     .name = "Reshape", .sig = "T,i64->T", .attrs = reshape_attrs, .attrs_size = sizeof(ReshapeAttrs),
     .vers = reshape_vers, .flags = OP_VIEW | OP_INPLACE, .infer = reshape_infer, .cpu = { NULL, reshape_run },
 };
+
+/* -- Flatten ------------------------------------------------------------------------------------------------------- */
+
+typedef struct FlattenAttrs {
+    int64_t axis;
+} FlattenAttrs;
+static const AttrSpec flatten_attrs[] = { OP_INT(FlattenAttrs, axis, 1), OP_ATTR_END };
+
+/* The dimensions before `axis`, in [-rank, rank], are the rows. */
+static bool flatten_axis(int64_t axis, int rank, int *out)
+{
+    if (axis < -rank || axis > rank) return false;
+    *out = (int)(axis < 0 ? axis + rank : axis);
+    return true;
+}
+
+static sdx_status flatten_infer(Infer *c)
+{
+    const FlattenAttrs *a = c->args;
+    const Shape *x = shape_of(c, 0);
+    Shape *y = shape_out(c, 0, 2);
+    int axis;
+    if (!x) return SDX_OK;
+    if (!flatten_axis(a->axis, x->rank, &axis))
+        return sdx_infer_fail(c, "axis %" PRId64 " is outside [-%d, %d]", a->axis, (int)x->rank, (int)x->rank);
+    y->dims[0] = sdx_dim_of(sdx_infer_product(c, x, 0, axis));
+    y->dims[1] = sdx_dim_of(sdx_infer_product(c, x, axis, x->rank));
+    return SDX_OK;
+}
+
+static sdx_status flatten_run(Run *r)
+{
+    const Tensor *x = &r->in[0]->t;
+    int axis;
+    if (!flatten_axis(((const FlattenAttrs *)r->args)->axis, x->rank, &axis)) return sdx_run_fail(r, "axis is outside the rank");
+    int64_t dims[2] = { sdx_dims_product(x->dims, 0, axis), sdx_dims_product(x->dims, axis, x->rank) };
+    return sdx_view_run(r, 2, dims);
+}
+
+static const OpVer flatten_vers[] = {
+    VERS_ALL_21_25,
+    { .since = 13, .types = { TS_ALL_13 } },
+    { .since = 11, .types = { TS_ALL_1 } },
+    { .since = 9, .types = { TS_ALL_1 } },
+    { .since = 1, .types = { TS_FLT } },
+    { 0 }
+};
+
+const OpDef sdx_op_Flatten = {
+    .name = "Flatten", .sig = "T->T", .attrs = flatten_attrs, .attrs_size = sizeof(FlattenAttrs), .vers = flatten_vers,
+    .flags = OP_VIEW | OP_INPLACE, .infer = flatten_infer, .cpu = { NULL, flatten_run },
+};
+
+/* -- Squeeze ------------------------------------------------------------------------------------------------------- */
+
+static sdx_status squeeze_infer(Infer *c)
+{
+    const Shape *x = shape_of(c, 0);
+    int64_t axes[SDX_MAX_RANK];
+    int n;
+    bool gone[SDX_MAX_RANK] = { false };
+    if (INFER_HAS(c, 1)) {
+        if (!sdx_infer_numbers(c, 1, axes, SDX_MAX_RANK, &n)) {
+            const Shape *a = shape_of(c, 1);
+            if (x && a && a->rank == 1 && sdx_dim_is_const(a->dims[0]) && a->dims[0] <= x->rank)
+                shape_out(c, 0, x->rank - (int)a->dims[0]);
+            return SDX_OK;
+        }
+        for (int i = 0; x && i < n; i++) {
+            int axis;
+            TRY(sdx_infer_axis(c, axes[i], x->rank, &axis));
+            if (sdx_dim_is_const(x->dims[axis]) && x->dims[axis] != 1)
+                return sdx_infer_fail(c, "dimension %d to drop has size %" PRId64 ", not 1", axis, x->dims[axis]);
+            gone[axis] = true;
+        }
+    } else if (x) {
+        for (int k = 0; k < x->rank; k++) {
+            if (!sdx_dim_is_const(x->dims[k])) return SDX_OK; /* whether it goes is not known */
+            gone[k] = x->dims[k] == 1;
+        }
+    }
+    if (!x) return SDX_OK;
+    Shape y = { .rank = 0 };
+    for (int k = 0; k < x->rank; k++)
+        if (!gone[k]) y.dims[y.rank++] = x->dims[k];
+    c->out[0].shape = y;
+    return sdx_infer_pass_ints(c);
+}
+
+static sdx_status squeeze_run(Run *r)
+{
+    const Tensor *x = &r->in[0]->t;
+    int64_t axes[SDX_MAX_RANK], dims[SDX_MAX_RANK];
+    bool gone[SDX_MAX_RANK] = { false };
+    int n = 0, rank = 0;
+    if (DATUM_HAS(r, 1)) {
+        if ((n = sdx_tensor_ints(&r->in[1]->t, axes, SDX_MAX_RANK)) < 0) return sdx_run_fail(r, "more axes than dimensions");
+        for (int i = 0; i < n; i++) {
+            int axis;
+            if (!axis_of(axes[i], x->rank, &axis) || x->dims[axis] != 1)
+                return sdx_run_fail(r, "axis %" PRId64 " is outside the rank or not of size 1", axes[i]);
+            gone[axis] = true;
+        }
+    } else {
+        for (int k = 0; k < x->rank; k++) gone[k] = x->dims[k] == 1;
+    }
+    for (int k = 0; k < x->rank; k++)
+        if (!gone[k]) dims[rank++] = x->dims[k];
+    return sdx_view_run(r, rank, dims);
+}
+
+/* Before 13 axes was an attribute. */
+static sdx_status axes_to_input(Node *n, Err *err) { return sdx_upgrade_ints_to_input(n, "axes", 1, err); }
+
+static const OpVer squeeze_vers[] = {
+    VERS_ALL_21_25,
+    { .since = 13, .types = { TS_ALL_13 } },
+    { .since = 11, .types = { TS_ALL_1 }, .upgrade = axes_to_input },
+    { .since = 1, .types = { TS_ALL_1 } },
+    { 0 }
+};
+
+const OpDef sdx_op_Squeeze = {
+    .name = "Squeeze", .sig = "T,i64?->T", .vers = squeeze_vers, .flags = OP_VIEW | OP_INPLACE, .infer = squeeze_infer,
+    .cpu = { NULL, squeeze_run },
+};
+
+/* -- Unsqueeze ----------------------------------------------------------------------------------------------------- */
+
+/* Which dimensions of the output are new. NULL, or what is wrong. */
+static const char *unsqueeze_mask(const int64_t *axes, int n, int rank, bool *fresh)
+{
+    for (int i = 0; i < n; i++) {
+        int axis;
+        if (!axis_of(axes[i], rank, &axis)) return "an axis is outside the rank of the output";
+        if (fresh[axis]) return "an axis is given twice";
+        fresh[axis] = true;
+    }
+    return NULL;
+}
+
+static sdx_status unsqueeze_infer(Infer *c)
+{
+    const Shape *x = shape_of(c, 0);
+    int64_t axes[SDX_MAX_RANK];
+    int n;
+    if (!x) return sdx_infer_pass_ints(c);
+    if (!sdx_infer_numbers(c, 1, axes, SDX_MAX_RANK, &n)) {
+        const Shape *a = shape_of(c, 1);
+        if (a && a->rank == 1 && sdx_dim_is_const(a->dims[0]) && a->dims[0] + x->rank <= SDX_MAX_RANK)
+            shape_out(c, 0, x->rank + (int)a->dims[0]);
+        return SDX_OK;
+    }
+    bool fresh[SDX_MAX_RANK] = { false };
+    if (n + x->rank > SDX_MAX_RANK) return sdx_infer_fail(c, "the output's rank is %d; the limit is %d", n + (int)x->rank, SDX_MAX_RANK);
+    const char *why = unsqueeze_mask(axes, n, n + x->rank, fresh);
+    if (why) return sdx_infer_fail(c, "%s, %d", why, n + (int)x->rank);
+    Shape y = { .rank = n + x->rank };
+    for (int k = 0, from = 0; k < y.rank; k++) y.dims[k] = fresh[k] ? 1 : x->dims[from++];
+    c->out[0].shape = y;
+    return sdx_infer_pass_ints(c);
+}
+
+static sdx_status unsqueeze_run(Run *r)
+{
+    const Tensor *x = &r->in[0]->t;
+    int64_t axes[SDX_MAX_RANK], dims[SDX_MAX_RANK];
+    bool fresh[SDX_MAX_RANK] = { false };
+    int n = sdx_tensor_ints(&r->in[1]->t, axes, SDX_MAX_RANK);
+    if (n < 0 || n + x->rank > SDX_MAX_RANK) return sdx_run_fail(r, "the output's rank is beyond %d", SDX_MAX_RANK);
+    const char *why = unsqueeze_mask(axes, n, n + x->rank, fresh);
+    if (why) return sdx_run_fail(r, "%s, %d", why, n + (int)x->rank);
+    for (int k = 0, from = 0; k < n + x->rank; k++) dims[k] = fresh[k] ? 1 : x->dims[from++];
+    return sdx_view_run(r, n + x->rank, dims);
+}
+
+static const OpVer unsqueeze_vers[] = {
+    VERS_ALL_21_25,
+    { .since = 13, .types = { TS_ALL_13 } },
+    { .since = 11, .types = { TS_ALL_1 }, .upgrade = axes_to_input },
+    { .since = 1, .types = { TS_ALL_1 } },
+    { 0 }
+};
+
+const OpDef sdx_op_Unsqueeze = {
+    .name = "Unsqueeze", .sig = "T,i64->T", .vers = unsqueeze_vers, .flags = OP_VIEW | OP_INPLACE,
+    .infer = unsqueeze_infer, .cpu = { NULL, unsqueeze_run },
+};
