@@ -141,11 +141,9 @@ static sdx_status call_body(Import *im, Scope *s, const PNode *p, PFunction *fn,
 
 sdx_status sdx_import_call(Import *im, Scope *s, const PNode *p, PFunction *fn, Err *err)
 {
-    char text[256];
     if (++im->depth > SDX_MAX_IMPORT_DEPTH)
         return sdx_fail(err, SDX_INVALID_MODEL, "functions and graphs are nested more than %d deep", SDX_MAX_IMPORT_DEPTH);
-    sdx_status status = call_body(im, s, p, fn, err);
+    TRY(call_body(im, s, p, fn, err));
     im->depth--;
-    if (status != SDX_OK) sdx_err_prefix(err, "in %s", sdx_pnode_text(p, text, sizeof text));
-    return status;
+    return SDX_OK;
 }

@@ -61,6 +61,21 @@ sdx_status sdx_onnx_import(const Alloc *a, Source *src, const ImportOptions *opt
     return status;
 }
 
+static bool ends_with(const char *s, const char *tail)
+{
+    size_t n = strlen(s), k = strlen(tail);
+    return n >= k && strcmp(s + n - k, tail) == 0;
+}
+
+static sdx_status import_text_file(const Alloc *a, Source *src, const ImportOptions *opt, Model **out, Err *err)
+{
+    Buf *bytes;
+    TRY(sdx_source_bytes(src, 0, src->size, LOAD_MAP, &bytes, err));
+    sdx_status status = sdx_onnx_import_text(a, bytes->data, bytes->nbytes, opt, out, err);
+    sdx_buf_release(bytes);
+    return status;
+}
+
 sdx_status sdx_onnx_import_path(const Alloc *a, const char *path, const ImportOptions *opt, Model **out, Err *err)
 {
     ImportOptions o = opt ? *opt : (ImportOptions){ 0 };
@@ -70,7 +85,8 @@ sdx_status sdx_onnx_import_path(const Alloc *a, const char *path, const ImportOp
     TRY(sdx_source_path(&src, a, path, err));
     if (sdx_path_dir(path, dir)) o.dir = dir;
     if (sdx_path_real_dir(path, real)) o.real_dir = real;
-    sdx_status status = sdx_onnx_import(a, &src, &o, out, err);
+    sdx_status status = ends_with(path, ".onnxtxt") ? import_text_file(a, &src, &o, out, err)
+                                                    : sdx_onnx_import(a, &src, &o, out, err);
     sdx_source_fini(&src);
     if (status != SDX_OK) sdx_err_prefix(err, "%s", path);
     return status;
