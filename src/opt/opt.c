@@ -340,6 +340,16 @@ static sdx_status phase_run(Opt *o, int phase)
     return verify(o, false);
 }
 
+/* Constants that rewrites left without readers. */
+static void constants_sweep(Opt *o)
+{
+    const unsigned kept = VALUE_GRAPH_INPUT | VALUE_GRAPH_OUTPUT | VALUE_OVERRIDABLE;
+    for (int i = 0; i < o->m->n_values; i++) {
+        Value *v = o->m->values[i];
+        if (v && v->constant && !v->producer && !v->n_uses && !(v->flags & kept)) sdx_value_remove(v);
+    }
+}
+
 static void trace_write(void *user, const char *text, size_t n)
 {
     (void)user;
@@ -367,6 +377,7 @@ sdx_status sdx_opt_run_passes(Model *m, const Pass *passes, int n_passes, int ep
     trace(o, "before rewrites");
     sdx_status st = passes_select(o);
     for (int phase = 0; phase <= LAST_PHASE && st == SDX_OK; phase++) st = phase_run(o, phase);
+    constants_sweep(o);
     if (st == SDX_OK) trace(o, "after rewrites");
     sdx_arena_fini(&o->tmp);
     sdx_free(m->alloc, o);
