@@ -594,8 +594,17 @@ static sdx_status upsample_from_1(Node *n, Err *err)
 
 static const OpVer upsample_vers[] = {
     { 10, { RESIZE_10 }, upsample_from_9 }, { 9, { RESIZE_10 } }, { 7, { RESIZE_10 }, upsample_from_7 },
-    { 1, { RESIZE_10 }, upsample_from_1 }, { 0 },
+    { 1, { TS_FLT | TS_I32 | TS_I64 | TS_BOOL }, upsample_from_1 }, { 0 },
 };
 
+typedef struct UpsampleAttrs {
+    Str mode;
+} UpsampleAttrs;
+
+static const AttrSpec upsample_attrs[] = { OP_STR(UpsampleAttrs, mode, "nearest"), OP_ATTR_END };
+
 /* Exists at import only. */
-const OpDef sdx_op_Upsample = { .name = "Upsample", .sig = "T,f32->T", .vers = upsample_vers };
+const OpDef sdx_op_Upsample = {
+    .name = "Upsample", .sig = "T,f32->T", .attrs = upsample_attrs, .attrs_size = sizeof(UpsampleAttrs),
+    .vers = upsample_vers,
+};
