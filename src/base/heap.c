@@ -21,20 +21,26 @@ static void heap_unref(Heap *h)
     if (__atomic_sub_fetch(&h->refs, 1, __ATOMIC_ACQ_REL) == 0) sdx_free(h->base, h);
 }
 
+bool sdx_heap_charge(Heap *h, size_t nbytes)
+{
+    size_t used = __atomic_add_fetch(&h->used, nbytes, __ATOMIC_RELAXED);
+    if (!h->limit || (used <= h->limit && used >= nbytes)) return true;
+    sdx_heap_uncharge(h, nbytes);
+    __atomic_store_n(&h->refused, true, __ATOMIC_RELAXED);
+    return false;
+}
+
+void sdx_heap_uncharge(Heap *h, size_t nbytes) { __atomic_sub_fetch(&h->used, nbytes, __ATOMIC_RELAXED); }
+
 static void *heap_alloc(void *user, size_t nbytes, size_t align)
 {
     Heap *h = user;
     size_t total;
     if (align > SDX_ALIGN || !sdx_add_size(&total, nbytes, SDX_ALIGN)) return NULL;
-    size_t used = __atomic_add_fetch(&h->used, total, __ATOMIC_RELAXED);
-    if (h->limit && (used > h->limit || used < total)) {
-        __atomic_sub_fetch(&h->used, total, __ATOMIC_RELAXED);
-        __atomic_store_n(&h->refused, true, __ATOMIC_RELAXED);
-        return NULL;
-    }
+    if (!sdx_heap_charge(h, total)) return NULL;
     BlockHead *b = sdx_alloc(h->base, total);
     if (!b) {
-        __atomic_sub_fetch(&h->used, total, __ATOMIC_RELAXED);
+        sdx_heap_uncharge(h, total);
         return NULL;
     }
     b->total = total;
@@ -47,7 +53,7 @@ static void heap_free(void *user, void *p)
     Heap *h = user;
     if (!p) return;
     BlockHead *b = (BlockHead *)((char *)p - SDX_ALIGN);
-    __atomic_sub_fetch(&h->used, b->total, __ATOMIC_RELAXED);
+    sdx_heap_uncharge(h, b->total);
     sdx_free(h->base, b);
     heap_unref(h);
 }

@@ -15,6 +15,9 @@ const Alloc *sdx_heap_alloc(Heap *h);
 
 /* Ceiling of bytes in use, 0 for none. Clears sdx_heap_refused. */
 void sdx_heap_limit(Heap *h, size_t limit);
+/* Counts memory that lies elsewhere; false when the ceiling refuses. */
+bool sdx_heap_charge(Heap *h, size_t nbytes);
+void sdx_heap_uncharge(Heap *h, size_t nbytes);
 size_t sdx_heap_used(const Heap *h);
 /* Whether the ceiling, rather than the allocator below, refused a block since sdx_heap_limit. */
 bool sdx_heap_refused(const Heap *h);

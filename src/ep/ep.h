@@ -15,6 +15,7 @@ typedef struct EpConfig {
     OptOptions opt;
     Pool *pool;
     PackCache *packs;
+    bool flush_subnormals;      /* multiply-accumulate kernels flush */
     const char *const *options; /* key, value, key, value, NULL; may be NULL */
 } EpConfig;
 
