@@ -398,7 +398,7 @@ SDX_API sdx_status sdx_model_print(const sdx_source *source, void (*write)(void 
 typedef struct sdx_system_info {
     size_t struct_size;    /* sizeof(sdx_system_info), set by the caller */
     const char *cpu_level; /* in use */
-    const char *cpu_levels; /* all that this machine has, lowest first, comma-separated */
+    char cpu_levels[128];  /* all that this machine has, lowest first, comma-separated */
     int default_threads;
     size_t l1d_bytes, l2_bytes, l3_bytes; /* 0: unknown */
 } sdx_system_info;

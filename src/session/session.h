@@ -30,7 +30,7 @@ typedef struct SessionOptions {
     LoadMode load;
     int plan_cache;                  /* plans kept; 0: 16 */
     const OpDef *const *custom_ops;
-    unsigned cpu_level;              /* 0: best */
+    const Kern *kern;                /* NULL: the best of this machine */
     bool keep_subnormals;            /* never flush */
 } SessionOptions;
 
