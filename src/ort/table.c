@@ -1,0 +1,57 @@
+/* The function table and the two exported symbols. */
+#include "ort/entries.h"
+
+#define ORT_EXPORT __attribute__((visibility("default")))
+
+typedef void (*OrtFn)(void);
+
+#define ORT_HAVE(name)
+#define ORT_STATUS(name)                                                                                               \
+    static OrtStatus *missing_##name(void)                                                                             \
+    {                                                                                                                  \
+        return sdx_ort_fail(ORT_NOT_IMPLEMENTED, "%s is not supported by this version of Sardonyx", #name);            \
+    }
+#define ORT_VALUE(name)
+#include "ort/ort_api.def"
+#undef ORT_HAVE
+#undef ORT_STATUS
+#undef ORT_VALUE
+
+/* Entries without a status: releases do nothing, getters give zero or NULL. */
+static void *missing_value(void) { return NULL; }
+
+static const OrtFn table[] = {
+#define ORT_HAVE(name) (OrtFn)sdx_ort_##name,
+#define ORT_STATUS(name) (OrtFn)missing_##name,
+#define ORT_VALUE(name) (OrtFn)missing_value,
+#include "ort/ort_api.def"
+#undef ORT_HAVE
+#undef ORT_STATUS
+#undef ORT_VALUE
+};
+_Static_assert(sizeof table / sizeof *table == 428, "the table of API version 31 has 428 entries");
+
+static const void *get_api(uint32_t version) { return version >= 1 && version <= ORT_API_VERSION ? table : NULL; }
+
+static const char *get_version(void) { return ORT_VERSION_TEXT; }
+
+typedef struct OrtApiBase {
+    const void *(*GetApi)(uint32_t version);
+    const char *(*GetVersionString)(void);
+} OrtApiBase;
+
+ORT_EXPORT const OrtApiBase *OrtGetApiBase(void);
+ORT_EXPORT OrtStatus *OrtSessionOptionsAppendExecutionProvider_CPU(OrtSessionOptions *o, int use_arena);
+
+const OrtApiBase *OrtGetApiBase(void)
+{
+    static const OrtApiBase base = { get_api, get_version };
+    return &base;
+}
+
+/* The CPU provider is always there. */
+OrtStatus *OrtSessionOptionsAppendExecutionProvider_CPU(OrtSessionOptions *o, int use_arena)
+{
+    (void)use_arena;
+    return o ? NULL : sdx_ort_fail(ORT_INVALID_ARGUMENT, "options is NULL");
+}
