@@ -9,19 +9,12 @@
 #include "base/fpenv.h"
 #include "base/size.h"
 #include "ops/axis3.h"
+#include "ops/conv.h"
 #include "ops/dims.h"
-#include "ops/window.h"
 
-typedef struct ConvAttrs {
-    WindowAttrs win;
-    int64_t group;
-} ConvAttrs;
+static const AttrSpec conv_attrs[] = { OP_CONV_ATTRS, OP_ATTR_END };
 
-static const AttrSpec conv_attrs[] = {
-    OP_WINDOW_ATTRS, OP_WINDOW_DILATIONS, OP_INT(ConvAttrs, group, 1), OP_ATTR_END
-};
-
-static sdx_status conv_infer(Infer *c)
+sdx_status sdx_conv_infer(Infer *c)
 {
     const ConvAttrs *a = c->args;
     TRY(infer_rank_between(c, 0, 3, SDX_MAX_RANK, "X"));
@@ -237,5 +230,5 @@ static const OpVer conv_vers[] = { { 22, { TS_FLTB } }, { 11, { TS_FLT } }, { 1,
 
 const OpDef sdx_op_Conv = {
     .name = "Conv", .sig = "T,T,T?->T", .attrs = conv_attrs, .attrs_size = sizeof(ConvAttrs), .vers = conv_vers,
-    .flags = OP_F32_MATH | OP_LAZY_PACK, .infer = conv_infer, .cpu = { conv_prepare, conv_run },
+    .flags = OP_F32_MATH | OP_LAZY_PACK, .infer = sdx_conv_infer, .cpu = { conv_prepare, conv_run },
 };

@@ -9,13 +9,8 @@
 
 #include "ops/axis3.h"
 #include "ops/dims.h"
+#include "ops/pool.h"
 #include "ops/upgrade.h"
-#include "ops/window.h"
-
-typedef struct PoolAttrs {
-    WindowAttrs win;
-    int64_t storage_order, count_include_pad, p;
-} PoolAttrs;
 
 static const AttrSpec maxpool_attrs[] = {
     OP_WINDOW_ATTRS, OP_WINDOW_DILATIONS, OP_WINDOW_CEIL, OP_INT(PoolAttrs, storage_order, 0), OP_ATTR_END
@@ -26,16 +21,6 @@ static const AttrSpec avgpool_attrs[] = {
 static const AttrSpec lppool_attrs[] = {
     OP_WINDOW_ATTRS, OP_WINDOW_DILATIONS, OP_WINDOW_CEIL, OP_INT(PoolAttrs, p, 2), OP_ATTR_END
 };
-
-typedef struct PoolState {
-    Window w;
-    int64_t planes, in_size, out_size; /* elements of one plane */
-    int64_t rows;                      /* output rows of a plane */
-    const Span *span;                       /* per tap of the last axis */
-    const int32_t *count[SDX_MAX_RANK]; /* cells that count, per axis and output */
-    int out_rank;
-    int64_t out_dims[SDX_MAX_RANK];
-} PoolState;
 
 typedef struct PoolJob {
     const PoolState *st;
@@ -83,7 +68,7 @@ static int64_t pool_column_major(const Window *w, int64_t flat)
 #define IS_NAN(v) false
 #include "ops/pool_tmpl.h"
 
-static sdx_status pool_infer(Infer *c)
+sdx_status sdx_pool_infer(Infer *c)
 {
     const PoolAttrs *a = c->args;
     if (!a->win.kernel_shape.v) return sdx_infer_fail(c, "kernel_shape is missing");
@@ -105,23 +90,12 @@ static sdx_status pool_infer(Infer *c)
     return SDX_OK;
 }
 
-static sdx_status pool_prepare(Prepare *p)
+sdx_status sdx_pool_geometry(Prepare *p, const PoolAttrs *a, int n, const int64_t *spatial, PoolState *st)
 {
-    const PoolAttrs *a = p->args;
-    const Tensor *x = &p->in[0]->t;
-    PoolState *st = sdx_arena_new(p->arena, PoolState);
-    TRY_MEM(st, p->err);
-    p->state = st;
-    int n = x->rank - 2;
-    sdx_window_make(&st->w, &a->win, n, x->dims + 2, a->win.kernel_shape.v);
-    st->planes = x->dims[0] * x->dims[1];
-    st->out_rank = x->rank;
-    st->out_dims[0] = x->dims[0];
-    st->out_dims[1] = x->dims[1];
+    sdx_window_make(&st->w, &a->win, n, spatial, a->win.kernel_shape.v);
     st->in_size = st->out_size = st->rows = 1;
     for (int k = 0; k < n; k++) {
         const WinAxis *ax = &st->w.ax[k];
-        st->out_dims[2 + k] = ax->out;
         st->in_size *= ax->in;
         st->out_size *= ax->out;
         if (k < n - 1) st->rows *= ax->out;
@@ -139,9 +113,24 @@ static sdx_status pool_prepare(Prepare *p)
             count[o] = (int32_t)(hi - lo);
         }
     }
-    const WinAxis *last = &st->w.ax[n - 1];
-    st->span = sdx_window_spans(p->arena, last);
+    st->span = sdx_window_spans(p->arena, &st->w.ax[n - 1]);
     TRY_MEM(st->span, p->err);
+    return SDX_OK;
+}
+
+static sdx_status pool_prepare(Prepare *p)
+{
+    const PoolAttrs *a = p->args;
+    const Tensor *x = &p->in[0]->t;
+    PoolState *st = sdx_arena_new(p->arena, PoolState);
+    TRY_MEM(st, p->err);
+    p->state = st;
+    TRY(sdx_pool_geometry(p, a, x->rank - 2, x->dims + 2, st));
+    st->planes = x->dims[0] * x->dims[1];
+    st->out_rank = x->rank;
+    st->out_dims[0] = x->dims[0];
+    st->out_dims[1] = x->dims[1];
+    for (int k = 0; k < st->w.n; k++) st->out_dims[2 + k] = st->w.ax[k].out;
     return SDX_OK;
 }
 
@@ -204,7 +193,7 @@ static const OpVer maxpool_vers[] = {
 };
 const OpDef sdx_op_MaxPool = {
     .name = "MaxPool", .sig = "T->T,i64?", .attrs = maxpool_attrs, .attrs_size = sizeof(PoolAttrs),
-    .vers = maxpool_vers, .flags = OP_F32_MATH, .infer = pool_infer, .cpu = { pool_prepare, maxpool_run },
+    .vers = maxpool_vers, .flags = OP_F32_MATH, .infer = sdx_pool_infer, .cpu = { pool_prepare, maxpool_run },
 };
 
 static const OpVer avgpool_vers[] = {
@@ -213,7 +202,7 @@ static const OpVer avgpool_vers[] = {
 };
 const OpDef sdx_op_AveragePool = {
     .name = "AveragePool", .sig = "T->T", .attrs = avgpool_attrs, .attrs_size = sizeof(PoolAttrs),
-    .vers = avgpool_vers, .flags = OP_F32_MATH, .infer = pool_infer, .cpu = { pool_prepare, avgpool_run },
+    .vers = avgpool_vers, .flags = OP_F32_MATH, .infer = sdx_pool_infer, .cpu = { pool_prepare, avgpool_run },
 };
 
 /* p was a float in version 1. */
@@ -231,5 +220,5 @@ static const OpVer lppool_vers[] = {
 };
 const OpDef sdx_op_LpPool = {
     .name = "LpPool", .sig = "T->T", .attrs = lppool_attrs, .attrs_size = sizeof(PoolAttrs), .vers = lppool_vers,
-    .flags = OP_F32_MATH, .infer = pool_infer, .cpu = { pool_prepare, lppool_run },
+    .flags = OP_F32_MATH, .infer = sdx_pool_infer, .cpu = { pool_prepare, lppool_run },
 };

@@ -1,0 +1,17 @@
+/* ops/conv.h - what the forms of convolution share. */
+#ifndef SDX_OPS_CONV_H
+#define SDX_OPS_CONV_H
+
+#include "ops/window.h"
+
+typedef struct ConvAttrs {
+    WindowAttrs win; /* first: the window's own table of attributes counts on it */
+    int64_t group;
+} ConvAttrs;
+
+#define OP_CONV_ATTRS OP_WINDOW_ATTRS, OP_WINDOW_DILATIONS, OP_INT(ConvAttrs, group, 1)
+
+/* Conv's shape rule; args begin with ConvAttrs. */
+sdx_status sdx_conv_infer(Infer *c);
+
+#endif

@@ -1,0 +1,133 @@
+/* ops/pool_nhwc.c - sdx.MaxPool, sdx.AveragePool: pools with channels last
+ *
+ * A row of output pixels at a time: each tap of the window joins its pixels to the row, in runs of channels (of whole
+ * rows where the stride is 1), so the inner loop is a vector map whatever the window. */
+#include <math.h>
+#include <string.h>
+
+#include "ops/axis3.h"
+#include "ops/dims.h"
+#include "ops/nhwc.h"
+#include "ops/pool.h"
+
+static const AttrSpec maxpool_nhwc_attrs[] = { OP_WINDOW_ATTRS, OP_WINDOW_DILATIONS, OP_WINDOW_CEIL, OP_ATTR_END };
+static const AttrSpec avgpool_nhwc_attrs[] = { OP_WINDOW_ATTRS, OP_WINDOW_DILATIONS, OP_WINDOW_CEIL,
+                                               OP_INT(PoolAttrs, count_include_pad, 0), OP_ATTR_END };
+
+static sdx_status pool_nhwc_infer(Infer *c) { return sdx_nhwc_infer(c, false, sdx_pool_infer); }
+
+typedef struct PoolNhwcState {
+    PoolState pool;
+    const Kern *kern;
+    int64_t channels, items;
+} PoolNhwcState;
+
+static sdx_status pool_nhwc_prepare(Prepare *p)
+{
+    const PoolAttrs *a = p->args;
+    const Tensor *x = &p->in[0]->t;
+    int n = x->rank - 2;
+    PoolNhwcState *st = sdx_arena_new(p->arena, PoolNhwcState);
+    TRY_MEM(st, p->err);
+    p->state = st;
+    st->kern = p->kern;
+    TRY(sdx_pool_geometry(p, a, n, x->dims + 1, &st->pool));
+    st->items = x->dims[0];
+    st->channels = x->dims[n + 1];
+    st->pool.out_rank = x->rank;
+    st->pool.out_dims[0] = x->dims[0];
+    st->pool.out_dims[n + 1] = st->channels;
+    for (int k = 0; k < n; k++) st->pool.out_dims[1 + k] = st->pool.w.ax[k].out;
+    return SDX_OK;
+}
+
+typedef struct PoolNhwcJob {
+    const PoolNhwcState *st;
+    const float *x;
+    float *y;
+} PoolNhwcJob;
+
+/* y = join(y, x) over the window, for one row of output pixels that starts at `identity`. */
+static void pool_row(const PoolNhwcState *st, const float *x, int64_t row, Map2 *join, float identity, float *y)
+{
+    const Window *w = &st->pool.w;
+    const WinAxis *last = &w->ax[w->n - 1];
+    int64_t c = st->channels, o[SDX_MAX_RANK], lo[SDX_MAX_RANK], hi[SDX_MAX_RANK], t[SDX_MAX_RANK];
+    for (int64_t i = 0; i < last->out * c; i++) y[i] = identity;
+    if (!window_row(w, row, o, lo, hi)) return;
+    memcpy(t, lo, sizeof t);
+    do {
+        int64_t start = window_offset(w, o, t) - last->pad0;
+        for (int64_t k = 0; k < last->kernel; k++) {
+            Span s = st->pool.span[k];
+            const float *from = x + (start + k * last->dilation) * c;
+            if (last->stride == 1) {
+                if (s.hi > s.lo) join(y + s.lo * c, y + s.lo * c, from + s.lo * c, (size_t)((s.hi - s.lo) * c), 0);
+                continue;
+            }
+            for (int64_t i = s.lo; i < s.hi; i++)
+                join(y + i * c, y + i * c, from + i * last->stride * c, (size_t)c, 0);
+        }
+    } while (window_next(w, t, lo, hi));
+}
+
+static void maxpool_nhwc_rows(void *arg, int64_t from, int64_t to, int worker)
+{
+    const PoolNhwcJob *j = arg;
+    const PoolState *pool = &j->st->pool;
+    int64_t pixels = pool->w.ax[pool->w.n - 1].out;
+    for (int64_t u = from; u < to; u++)
+        pool_row(j->st, j->x + u / pool->rows * pool->in_size * j->st->channels, u % pool->rows,
+                 j->st->kern->map2[SDX_K_F32][SDX_MAP2_max], -INFINITY, j->y + u * pixels * j->st->channels);
+}
+
+static void avgpool_nhwc_rows(void *arg, int64_t from, int64_t to, int worker)
+{
+    const PoolNhwcJob *j = arg;
+    const PoolState *pool = &j->st->pool;
+    int64_t c = j->st->channels, pixels = pool->w.ax[pool->w.n - 1].out;
+    for (int64_t u = from; u < to; u++) {
+        int64_t row = u % pool->rows, cells = 1, rest = row;
+        float *y = j->y + u * pixels * c;
+        pool_row(j->st, j->x + u / pool->rows * pool->in_size * c, row, j->st->kern->map2[SDX_K_F32][SDX_MAP2_add], 0, y);
+        for (int k = pool->w.n - 2; k >= 0; k--) {
+            cells *= pool->count[k][rest % pool->w.ax[k].out];
+            rest /= pool->w.ax[k].out;
+        }
+        for (int64_t i = 0; i < pixels; i++) {
+            float count = (float)(cells * pool->count[pool->w.n - 1][i]);
+            j->st->kern->map2[SDX_K_F32][SDX_MAP2_div](y + i * c, y + i * c, &count, (size_t)c, SDX_B_ONE);
+        }
+    }
+}
+
+static sdx_status pool_nhwc_run(Run *r, RangeFn rows)
+{
+    const PoolNhwcState *st = r->state;
+    const Window *w = &st->pool.w;
+    void *y;
+    TRY(sdx_run_output(r, 0, DT_FLOAT, st->pool.out_rank, st->pool.out_dims, &y));
+    if (sdx_dims_product(st->pool.out_dims, 0, st->pool.out_rank) == 0) return SDX_OK;
+    PoolNhwcJob j = { st, r->in[0]->t.data, y };
+    int64_t taps = 1;
+    for (int k = 0; k < w->n; k++) taps *= w->ax[k].kernel;
+    sdx_run_range(r, st->items * st->pool.rows, grain_for(w->ax[w->n - 1].out * st->channels * taps), rows, &j);
+    return SDX_OK;
+}
+
+static sdx_status maxpool_nhwc_run(Run *r) { return pool_nhwc_run(r, maxpool_nhwc_rows); }
+static sdx_status avgpool_nhwc_run(Run *r) { return pool_nhwc_run(r, avgpool_nhwc_rows); }
+
+static const OpVer pool_nhwc_vers[] = { { 1, { TS_F32 | TS_F16 | TS_BF16 } }, { 0 } };
+
+const OpDef sdx_op_sdx_MaxPool = {
+    .name = "MaxPool", .domain = "sdx", .sig = "T->T", .attrs = maxpool_nhwc_attrs, .attrs_size = sizeof(PoolAttrs),
+    .vers = pool_nhwc_vers, .flags = OP_F32_MATH, .infer = pool_nhwc_infer,
+    .cpu = { pool_nhwc_prepare, maxpool_nhwc_run },
+};
+
+const OpDef sdx_op_sdx_AveragePool = {
+    .name = "AveragePool", .domain = "sdx", .sig = "T->T", .attrs = avgpool_nhwc_attrs,
+    .attrs_size = sizeof(PoolAttrs), .vers = pool_nhwc_vers, .flags = OP_F32_MATH, .infer = pool_nhwc_infer,
+    .cpu = { pool_nhwc_prepare, avgpool_nhwc_run },
+};
