@@ -1,4 +1,4 @@
-/* ops/nhwc.h - internal operators (domain "sdx") on tensors with channels last: [N, spatial..., C].
+/* ops/nhwc.h - internal operators (domain "sdx") on tensors with channels last: [N, spatial..., C], and other internal forms.
  *
  * The CPU provider's layout pass makes them; each is the operator of the same name with its input and output
  * transposed, which is also how it is lowered back to ONNX. */

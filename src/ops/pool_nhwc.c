@@ -78,7 +78,7 @@ static void maxpool_nhwc_rows(void *arg, int64_t from, int64_t to, int worker)
     int64_t pixels = pool->w.ax[pool->w.n - 1].out;
     for (int64_t u = from; u < to; u++)
         pool_row(j->st, j->x + u / pool->rows * pool->in_size * j->st->channels, u % pool->rows,
-                 j->st->kern->map2[SDX_K_F32][SDX_MAP2_max], -INFINITY, j->y + u * pixels * j->st->channels);
+                 j->st->kern->map2[SDX_K_f32][SDX_MAP2_max], -INFINITY, j->y + u * pixels * j->st->channels);
 }
 
 static void avgpool_nhwc_rows(void *arg, int64_t from, int64_t to, int worker)
@@ -89,14 +89,14 @@ static void avgpool_nhwc_rows(void *arg, int64_t from, int64_t to, int worker)
     for (int64_t u = from; u < to; u++) {
         int64_t row = u % pool->rows, cells = 1, rest = row;
         float *y = j->y + u * pixels * c;
-        pool_row(j->st, j->x + u / pool->rows * pool->in_size * c, row, j->st->kern->map2[SDX_K_F32][SDX_MAP2_add], 0, y);
+        pool_row(j->st, j->x + u / pool->rows * pool->in_size * c, row, j->st->kern->map2[SDX_K_f32][SDX_MAP2_add], 0, y);
         for (int k = pool->w.n - 2; k >= 0; k--) {
             cells *= pool->count[k][rest % pool->w.ax[k].out];
             rest /= pool->w.ax[k].out;
         }
         for (int64_t i = 0; i < pixels; i++) {
             float count = (float)(cells * pool->count[pool->w.n - 1][i]);
-            j->st->kern->map2[SDX_K_F32][SDX_MAP2_div](y + i * c, y + i * c, &count, (size_t)c, SDX_B_ONE);
+            j->st->kern->map2[SDX_K_f32][SDX_MAP2_div](y + i * c, y + i * c, &count, (size_t)c, SDX_B_ONE);
         }
     }
 }
