@@ -95,8 +95,7 @@ static sdx_status compile_parts(Session *s, Err *err)
 
 static sdx_status open_fill(Session *s, const SessionOptions *o, Err *err)
 {
-    const Kern *kern = o->cpu_level ? sdx_kern_at(o->cpu_level) : sdx_kern_best();
-    if (!kern) return sdx_fail(err, SDX_UNSUPPORTED, "this machine cannot run CPU level %u", o->cpu_level);
+    const Kern *kern = o->kern ? o->kern : sdx_kern_best();
     if (o->max_nodes && s->model->next_node_id > o->max_nodes)
         return sdx_fail(err, SDX_LIMIT_NODES, "the model has more nodes than the limit, %lld", (long long)o->max_nodes);
     if (o->pool) s->pool = sdx_pool_retain(o->pool);
