@@ -120,7 +120,7 @@ sdx_status sdx_fold_node(Model *m, const Node *n, const OptOptions *opt, Tensor 
 
 /* -- the pass ------------------------------------------------------------------------------------------------------ */
 
-/* Takes the reader of v to constant t. */
+/* Readers of v read a constant of t, whose elements are the model's. */
 static sdx_status replace_by_constant(Opt *o, Value *v, const Tensor *t)
 {
     Value *c = sdx_value_constant(v->graph, v->name, t);
@@ -165,9 +165,11 @@ sdx_status sdx_pass_fold(Opt *o, Node *n, bool *changed)
     Model *m = sdx_opt_model(o);
     int64_t data[SDX_DIMVEC_MAX];
     Tensor t, out[FOLD_IO];
+    char text[200];
     if (!outputs_can_go(n)) return SDX_OK;
     if (n->n_out == 1 && n->out[0]->known.v && known_tensor(n->out[0], &t, data)) {
         Value *c;
+        TRY(sdx_opt_note(o, "%s", sdx_node_text(n, text, sizeof text)));
         TRY(sdx_opt_constant(o, n->graph, n->out[0]->name, &t, &c));
         *changed = true;
         return sdx_opt_replace(o, n->out[0], c);
@@ -175,6 +177,7 @@ sdx_status sdx_pass_fold(Opt *o, Node *n, bool *changed)
     if (!inputs_are_const(n) || node_is(n, "DequantizeLinear")) return SDX_OK;
     TRY(sdx_fold_node(m, n, sdx_opt_options(o), out, changed, sdx_opt_err(o)));
     if (!*changed) return SDX_OK;
+    TRY(sdx_opt_note(o, "%s", sdx_node_text(n, text, sizeof text)));
     for (int i = 0, n_out = n->n_out; i < n_out && n->graph; i++)
         if (n->out[i] && n->out[i]->n_uses) TRY(replace_by_constant(o, n->out[i], &out[i]));
     return SDX_OK;
