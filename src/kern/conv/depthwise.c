@@ -11,10 +11,11 @@ static size_t div_up(size_t a, size_t b) { return (a + b - 1) / b; }
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 
-/* Floats of the channels-last copy of the image rows of a chunk; none when the image is that already. */
+/* Floats of the channels-last copy of the image rows of a chunk, in whole cache lines; none when the
+ * image is that already. */
 static size_t depthwise_copied(const ConvPlan *p)
 {
-    return p->x.c == 1 ? 0 : p->dim[D].kernel * p->strip_h * p->dim[W].in * p->c_in;
+    return p->x.c == 1 ? 0 : div_up(p->dim[D].kernel * p->strip_h * p->dim[W].in * p->c_in, 16) * 16;
 }
 
 void sdx_depthwise_f32_plan(const Kern *kern, ConvPlan *p)

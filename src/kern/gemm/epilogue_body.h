@@ -30,7 +30,7 @@ V_INLINE bool epilogue_is_simple(const Epilogue *e)
         break;
 
 /* Sums y of rows row.. and columns col.. to c. Overwrites y. */
-static void epilogue_block(const Epilogue *e, float *y, size_t ldy, float *c, size_t ldc, size_t row, size_t col,
+static __attribute__((noinline)) void epilogue_block(const Epilogue *e, float *y, size_t ldy, float *c, size_t ldc, size_t row, size_t col,
                            size_t rows, size_t cols)
 {
     const vf32 alpha = v_set(e->alpha), beta = v_set(e->beta);
