@@ -37,31 +37,40 @@ bool sdx_conv_f32_pack_size(const Kern *kern, size_t groups, size_t c_in, size_t
            *nfloats <= SIZE_MAX / sizeof(float);
 }
 
-/* One panel: row (tap, c), column o. Through blocks of rows in the order of the source, (c, tap), that
- * a transpose makes quickly. */
-static void conv_pack_panel(const Kern *kern, const ConvWeights *w, const float *src, size_t c_in, size_t n,
-                            size_t taps, float *panel)
+static size_t weights_taps(const ConvWeights *w) { return w->count[0] * w->count[1] * w->count[2]; }
+
+/* Offset of tap t, counted in the order of packing. */
+static ptrdiff_t weights_tap(const ConvWeights *w, size_t t)
 {
-    enum { BLOCK = 4096 }; /* floats; holds one row of the widest panel many times */
-    float block[BLOCK];
-    size_t nr = kern->gemm_f32_nr, rows = BLOCK / nr, total = c_in * taps;
-    bool in_order = w->w_c == taps;
-    for (size_t t = 0; t < taps && in_order; t++) in_order = w->tap[t] == t;
+    ptrdiff_t c = (ptrdiff_t)(t % w->count[2]), b = (ptrdiff_t)(t / w->count[2] % w->count[1]);
+    ptrdiff_t a = (ptrdiff_t)(t / w->count[2] / w->count[1]);
+    return a * w->step[0] + b * w->step[1] + c * w->step[2];
+}
+
+/* One panel: row (tap, c), column o. */
+static void conv_pack_panel(const Kern *kern, const ConvWeights *w, const float *src, size_t c_in, size_t n, float *panel)
+{
+    size_t nr = kern->gemm_f32_nr, taps = weights_taps(w), total = c_in * taps;
     if (n < nr) memset(panel, 0, total * nr * sizeof *panel);
-    if (!in_order || w->w_o < w->w_c) {
-        for (size_t t = 0; t < taps; t++)
-            for (size_t c = 0; c < c_in; c++)
-                for (size_t o = 0; o < n; o++)
-                    panel[(t * c_in + c) * nr + o] = src[o * w->w_o + c * w->w_c + w->tap[t]];
+    if (w->count[0] * w->count[1] == 1 && w->step[2] == 1 && w->w_c == taps) {
+        /* ONNX's order: an output's weights are one run, (c, tap). Transpose blocks of it, then move rows. */
+        enum { BLOCK = 4096 }; /* floats */
+        float block[BLOCK];
+        size_t rows = BLOCK / nr;
+        for (size_t i = 0; i < total; i += rows) {
+            size_t m = min_size(rows, total - i);
+            kern->transpose_32(block, nr, src + i, w->w_o, n, m);
+            for (size_t j = 0; j < m; j++) {
+                size_t c = (i + j) / taps, t = (i + j) % taps;
+                memcpy(panel + (t * c_in + c) * nr, block + j * nr, n * sizeof *panel);
+            }
+        }
         return;
     }
-    for (size_t i = 0; i < total; i += rows) {
-        size_t m = min_size(rows, total - i);
-        kern->transpose_32(block, nr, src + i, w->w_o, n, m);
-        for (size_t j = 0; j < m; j++) {
-            size_t c = (i + j) / taps, t = (i + j) % taps;
-            memcpy(panel + (t * c_in + c) * nr, block + j * nr, n * sizeof *panel);
-        }
+    for (size_t t = 0; t < taps; t++) {
+        const float *tap = src + weights_tap(w, t);
+        for (size_t c = 0; c < c_in; c++)
+            for (size_t o = 0; o < n; o++) panel[(t * c_in + c) * nr + o] = tap[o * w->w_o + c * w->w_c];
     }
 }
 
@@ -70,18 +79,18 @@ static void conv_flush(float *x, size_t n)
     for (size_t i = 0; i < n; i++) x[i] = fabsf(x[i]) < FLT_MIN ? 0 : x[i];
 }
 
-void sdx_conv_f32_pack_taps(const Kern *kern, const ConvWeights *w, size_t groups, size_t c_in, size_t c_out,
-                            size_t taps, bool flush, float *packed)
+void sdx_conv_f32_pack_any(const Kern *kern, const ConvWeights *w, size_t groups, size_t c_in, size_t c_out, bool flush,
+                           float *packed)
 {
     float *to = packed;
     if (conv_is_depthwise(groups, c_in, c_out)) {
-        for (size_t t = 0; t < taps; t++)
-            for (size_t g = 0; g < groups; g++) *to++ = w->w[g * w->w_g + w->tap[t]];
+        for (size_t t = 0; t < weights_taps(w); t++)
+            for (size_t g = 0; g < groups; g++) *to++ = w->w[(ptrdiff_t)(g * w->w_g) + weights_tap(w, t)];
     } else {
         size_t nr = kern->gemm_f32_nr, n = c_out / groups, cg = c_in / groups;
         for (size_t g = 0; g < groups; g++)
-            for (size_t o = 0; o < n; o += nr, to += cg * taps * nr)
-                conv_pack_panel(kern, w, w->w + g * w->w_g + o * w->w_o, cg, min_size(nr, n - o), taps, to);
+            for (size_t o = 0; o < n; o += nr, to += cg * weights_taps(w) * nr)
+                conv_pack_panel(kern, w, w->w + g * w->w_g + o * w->w_o, cg, min_size(nr, n - o), to);
     }
     if (flush) conv_flush(packed, (size_t)(to - packed));
 }
@@ -89,26 +98,9 @@ void sdx_conv_f32_pack_taps(const Kern *kern, const ConvWeights *w, size_t group
 void sdx_conv_f32_pack(const Kern *kern, const float *w, size_t groups, size_t c_in, size_t c_out, size_t taps,
                        bool flush, float *packed)
 {
-    enum { MANY = 1024 };
-    size_t cg = c_in / groups, n = c_out / groups, tap[MANY];
-    ConvWeights all = { w, n * cg * taps, cg * taps, taps, tap };
-    if (taps <= MANY) {
-        for (size_t t = 0; t < taps; t++) tap[t] = t;
-        sdx_conv_f32_pack_taps(kern, &all, groups, c_in, c_out, taps, flush, packed);
-        return;
-    }
-    /* A kernel this large is rare: one slow loop, no list of taps. */
-    size_t nr = kern->gemm_f32_nr, panels = div_up(n, nr);
-    bool depthwise = conv_is_depthwise(groups, c_in, c_out);
-    for (size_t g = 0; g < groups; g++)
-        for (size_t t = 0; t < taps; t++)
-            for (size_t c = 0; c < cg; c++)
-                for (size_t o = 0; o < (depthwise ? 1 : panels * nr); o++) {
-                    float v = o < n ? w[((g * n + o) * cg + c) * taps + t] : 0;
-                    if (flush) conv_flush(&v, 1);
-                    packed[depthwise ? t * groups + g
-                                     : (((g * panels + o / nr) * taps + t) * cg + c) * nr + o % nr] = v;
-                }
+    size_t row = c_in / groups * taps;
+    ConvWeights all = { w, c_out / groups * row, row, taps, { 1, 1, taps }, { 0, 0, 1 } };
+    sdx_conv_f32_pack_any(kern, &all, groups, c_in, c_out, flush, packed);
 }
 
 /* ---- planning ---------------------------------------------------------------------------------- */

@@ -66,15 +66,16 @@ bool sdx_conv_f32_pack_size(const Kern *kern, size_t groups, size_t c_in, size_t
 void sdx_conv_f32_pack(const Kern *kern, const float *w, size_t groups, size_t c_in, size_t c_out, size_t taps,
                        bool flush, float *packed);
 
-/* The same for an arbitrary choice of weights: tap t of the packed kernel is tap `tap[t]` of w, whose
- * element for output o (of a group), input c (of a group), tap s is at w[group*w_g + o*w_o + c*w_c + s]. */
+/* Weights in any arrangement: for group g, output o and input c of the group, tap (a, b, e) of the packed
+ * kernel, count[0..2] taps each way, is at w[g*w_g + o*w_o + c*w_c + a*step[0] + b*step[1] + e*step[2]]. */
 typedef struct ConvWeights {
     const float *w;
     size_t w_g, w_o, w_c;
-    const size_t *tap;
+    size_t count[3];
+    ptrdiff_t step[3];
 } ConvWeights;
-void sdx_conv_f32_pack_taps(const Kern *kern, const ConvWeights *w, size_t groups, size_t c_in, size_t c_out,
-                            size_t taps, bool flush, float *packed);
+void sdx_conv_f32_pack_any(const Kern *kern, const ConvWeights *w, size_t groups, size_t c_in, size_t c_out, bool flush,
+                           float *packed);
 
 /* Fills the lower part of a plan whose upper part is set. */
 void sdx_conv_f32_plan(const Kern *kern, ConvPlan *p);
