@@ -68,6 +68,8 @@ struct EpApi {
     sdx_status (*claim)(void *ep, const Graph *g, Claims *c, Err *err);
     /* The provider's own rewrites on its claimed nodes (node->ep == index), before partitioning is final. May be NULL. */
     sdx_status (*rewrite)(void *ep, Model *m, int index, Err *err);
+    /* Those rewrites, so that each can be listed and switched off by name. May be NULL. */
+    const Pass *(*rewrites)(int *n);
     sdx_status (*compile)(void *ep, const EpPart *part, void **prog, Err *err);
     void (*drop)(void *prog);
     /* Immutable plan for these inputs (shapes; contents where shape-determining). */

@@ -27,6 +27,20 @@ static sdx_status not_taken(const Session *s, const Node *n, Err *err)
     return sdx_fail(err, SDX_UNSUPPORTED, "%s: no provider runs it (%s)", sdx_node_text(n, node, sizeof node), text);
 }
 
+/* Nodes of nested graphs run where their node runs. */
+static void place_nested(Node *n)
+{
+    for (int i = 0; i < n->n_attrs; i++) {
+        const Attr *a = &n->attrs[i];
+        int64_t count = a->type == ATTR_GRAPHS ? a->n : a->type == ATTR_GRAPH && a->g;
+        for (int64_t k = 0; k < count; k++)
+            for (Node *m = (a->type == ATTR_GRAPHS ? a->graphs[k] : a->g)->first; m; m = m->next) {
+                m->ep = n->ep;
+                place_nested(m);
+            }
+    }
+}
+
 /* Gives nodes without a provider to the first that takes them. */
 static sdx_status claims_settle(Session *s, Err *err)
 {
@@ -34,6 +48,7 @@ static sdx_status claims_settle(Session *s, Err *err)
         for (int i = 0; i < s->n_providers && n->ep < 0; i++)
             if (n->id < s->providers[i].claims.n && s->providers[i].claims.taken[n->id]) n->ep = i;
         if (n->ep < 0) return not_taken(s, n, err);
+        place_nested(n);
     }
     return SDX_OK;
 }

@@ -79,6 +79,23 @@ static sdx_status list_providers(Session *s, const SessionOptions *o, Err *err)
     return n ? SDX_OK : sdx_fail(err, SDX_INVALID_ARGUMENT, "the list of providers is empty");
 }
 
+/* Names of the providers' rewrites: they may be switched off as the portable ones are. */
+static sdx_status list_rewrites(Session *s, const char *const **out, Err *err)
+{
+    int total = 0, n;
+    for (int i = 0; i < s->n_providers; i++)
+        if (s->providers[i].api->rewrites) s->providers[i].api->rewrites(&n), total += n;
+    const char **names = sdx_arena_array(&s->arena, const char *, total + 1);
+    TRY_MEM(names, err);
+    *out = names;
+    for (int i = 0; i < s->n_providers; i++) {
+        if (!s->providers[i].api->rewrites) continue;
+        const Pass *passes = s->providers[i].api->rewrites(&n);
+        for (int k = 0; k < n; k++) *names++ = passes[k].name;
+    }
+    return SDX_OK;
+}
+
 static sdx_status compile_parts(Session *s, Err *err)
 {
     for (int i = 0; i < s->n_parts; i++) {
@@ -102,9 +119,10 @@ static sdx_status open_fill(Session *s, const SessionOptions *o, Err *err)
     else if (o->threads != 1) TRY(sdx_pool_shared(o->threads, &s->pool, err));
     for (int i = 0; i < o->n_dims; i++) TRY(dim_override(s->model, &o->dims[i], err));
     OptOptions opt = { .level = o->level, .disabled = o->disabled, .fold_max_nbytes = FOLD_MAX_NBYTES, .kern = kern };
+    TRY(list_providers(s, o, err));
+    TRY(list_rewrites(s, &opt.others, err));
     TRY(sdx_opt_run(s->model, &opt, err));
     TRY(list_inputs(s, err));
-    TRY(list_providers(s, o, err));
     TRY(sdx_packs_create(s->alloc, s->model->owners, s->model->n_owners, &s->packs, err));
     EpConfig cfg = { .alloc = s->alloc, .kern = kern, .opt = opt, .pool = s->pool, .packs = s->packs,
                      .flush_subnormals = o->level >= OPT_DEFAULT && !o->keep_subnormals };

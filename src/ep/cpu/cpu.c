@@ -1,5 +1,6 @@
 /* The CPU provider's door. */
 #include "ep/cpu/cpu.h"
+#include "ep/cpu/rewrites.h"
 
 static sdx_status cpu_open(const EpConfig *cfg, void **ep, Err *err)
 {
@@ -18,15 +19,41 @@ static void cpu_close(void *ep)
     sdx_free(e->cfg.alloc, e);
 }
 
+/* The first node of n and its nested graphs that has no code; NULL when all can run. */
+static const Node *find_missing(const Node *n)
+{
+    if (!n->def || !n->def->cpu.run) return n;
+    for (int i = 0; i < n->n_attrs; i++) {
+        const Attr *a = &n->attrs[i];
+        int64_t count = a->type == ATTR_GRAPHS ? a->n : a->type == ATTR_GRAPH && a->g;
+        for (int64_t k = 0; k < count; k++)
+            for (const Node *m = (a->type == ATTR_GRAPHS ? a->graphs[k] : a->g)->first; m; m = m->next) {
+                const Node *missing = find_missing(m);
+                if (missing) return missing;
+            }
+    }
+    return NULL;
+}
+
 /* Takes whatever it has code for, nested graphs with their node. */
 static sdx_status cpu_claim(void *ep, const Graph *g, Claims *c, Err *err)
 {
     for (const Node *n = g->first; n; n = n->next) {
-        c->taken[n->id] = n->def && n->def->cpu.run;
-        if (!n->def) c->reason[n->id] = "the operator is not known";
-        else if (!n->def->cpu.run) c->reason[n->id] = "the operator has no CPU implementation";
+        char text[256];
+        const Node *missing = find_missing(n);
+        c->taken[n->id] = !missing;
+        if (!missing) continue;
+        c->reason[n->id] = missing == n ? "the operator has no CPU implementation"
+                                        : sdx_arena_printf(c->arena, "nested %s has no CPU implementation",
+                                                           sdx_node_text(missing, text, sizeof text));
+        TRY_MEM(c->reason[n->id], err);
     }
     return SDX_OK;
+}
+
+static sdx_status cpu_rewrite(void *ep, Model *m, int index, Err *err)
+{
+    return sdx_cpu_rewrite(m, index, &((CpuEp *)ep)->cfg.opt, err);
 }
 
 static sdx_status cpu_compile(void *ep, const EpPart *part, void **prog, Err *err)
@@ -64,6 +91,8 @@ const EpApi sdx_ep_cpu = {
     .open = cpu_open,
     .close = cpu_close,
     .claim = cpu_claim,
+    .rewrite = cpu_rewrite,
+    .rewrites = sdx_cpu_passes,
     .compile = cpu_compile,
     .drop = cpu_drop,
     .plan = cpu_plan,
