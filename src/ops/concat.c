@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/size.h"
+#include "ops/index.h"
 #include "ops/move.h"
 #include "ops/shapes.h"
 #include "ops/types.h"

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/size.h"
+#include "ops/index.h"
 #include "ops/move.h"
 #include "ops/shapes.h"
 #include "ops/types.h"
@@ -47,7 +48,7 @@ static sdx_status expand_run(Run *r)
     int rank = n > x->rank ? n : x->rank;
     Move m = { .rank = rank, .size = sdx_dtype_size(x->dtype) };
     void *y;
-    sdx_move_strides(x->dims, x->rank, stride);
+    sdx_row_major(x->dims, x->rank, stride);
     for (int k = 0; k < rank; k++) {
         int xk = k - (rank - x->rank), tk = k - (rank - n);
         int64_t d = xk < 0 ? 1 : x->dims[xk], t = tk < 0 ? 1 : target[tk];
@@ -59,7 +60,7 @@ static sdx_status expand_run(Run *r)
     TRY(sdx_run_output(r, 0, x->dtype, rank, dims, &y));
     if (!sdx_shape_count(dims, rank, &count) || !count) return SDX_OK;
     memcpy(m.dims, dims, sizeof dims);
-    sdx_move_strides(dims, rank, m.to);
+    sdx_row_major(dims, rank, m.to);
     sdx_move_merge(&m);
     sdx_move_run(r, &m, y, x->data);
     return SDX_OK;
@@ -103,8 +104,8 @@ static sdx_status tile_run(Run *r)
             return sdx_run_fail(r, "the repeats of dimension %d are %" PRId64, k, repeats[k]);
     TRY(sdx_run_output(r, 0, x->dtype, n, dims, &y));
     if (!sdx_dims_product(dims, 0, n)) return SDX_OK;
-    sdx_move_strides(x->dims, n, from);
-    sdx_move_strides(dims, n, to);
+    sdx_row_major(x->dims, n, from);
+    sdx_row_major(dims, n, to);
     Move m = { .size = sdx_dtype_size(x->dtype) };
     for (int k = 0; k < n; k++) {
         if (repeats[k] > 1) {

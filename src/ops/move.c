@@ -7,15 +7,6 @@ enum {
     TILE = 16      /* side of the squares in which transposing copies go: one cache line of floats */
 };
 
-void sdx_move_strides(const int64_t *dims, int rank, int64_t *stride)
-{
-    int64_t step = 1;
-    for (int k = rank - 1; k >= 0; k--) {
-        stride[k] = step;
-        step *= dims[k];
-    }
-}
-
 void sdx_move_merge(Move *m)
 {
     int rank = 0;

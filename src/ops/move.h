@@ -13,8 +13,6 @@ typedef struct Move {
     int64_t dims[SDX_MAX_RANK + 1], to[SDX_MAX_RANK + 1], from[SDX_MAX_RANK + 1];
 } Move;
 
-/* Row-major strides of dims. */
-void sdx_move_strides(const int64_t *dims, int rank, int64_t *stride);
 /* Drops sizes of 1 and merges neighbours that lie in line on both sides. Call once, before running. */
 void sdx_move_merge(Move *m);
 /* Copies, spread over the pool of r. dst and src do not overlap. */

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/size.h"
+#include "ops/index.h"
 #include "ops/move.h"
 #include "ops/shapes.h"
 #include "ops/types.h"
@@ -126,7 +127,7 @@ static const char *slice_plan(const Tensor *x, const Tensor *const *in, SlicePla
         if (in[i] && (n[i] = sdx_tensor_ints(in[i], v[i], SDX_MAX_RANK)) < 0) return "more entries than dimensions";
     if (n[1] != n[0] || (in[2] && n[2] != n[0]) || (in[3] && n[3] != n[0])) return "starts, ends, axes and steps differ in length";
     if (n[0] > x->rank) return "more entries than dimensions";
-    sdx_move_strides(x->dims, x->rank, stride);
+    sdx_row_major(x->dims, x->rank, stride);
     *p = (SlicePlan){ .m = { .rank = x->rank, .size = sdx_dtype_size(x->dtype) } };
     memcpy(p->dims, x->dims, sizeof p->dims);
     memcpy(p->m.from, stride, sizeof stride);
@@ -142,7 +143,7 @@ static const char *slice_plan(const Tensor *x, const Tensor *const *in, SlicePla
         p->m.from[axis] = p->dims[axis] > 1 ? stride[axis] * step : 0;
     }
     memcpy(p->m.dims, p->dims, sizeof p->dims);
-    sdx_move_strides(p->dims, x->rank, p->m.to);
+    sdx_row_major(p->dims, x->rank, p->m.to);
     return NULL;
 }
 

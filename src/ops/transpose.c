@@ -1,6 +1,7 @@
 /* Operators that permute dimensions: Transpose, DepthToSpace, SpaceToDepth. */
 #include <inttypes.h>
 
+#include "ops/index.h"
 #include "ops/move.h"
 #include "ops/shapes.h"
 #include "ops/types.h"
@@ -54,12 +55,12 @@ static sdx_status transpose_run(Run *r)
     const char *why = transpose_perm(r->args, x->rank, perm);
     if (why) return sdx_run_fail(r, "%s: the input has rank %d", why, (int)x->rank);
     Move m = { .rank = x->rank, .size = sdx_dtype_size(x->dtype) };
-    sdx_move_strides(x->dims, x->rank, stride);
+    sdx_row_major(x->dims, x->rank, stride);
     for (int k = 0; k < x->rank; k++) {
         m.dims[k] = x->dims[perm[k]];
         m.from[k] = stride[perm[k]];
     }
-    sdx_move_strides(m.dims, m.rank, m.to);
+    sdx_row_major(m.dims, m.rank, m.to);
     TRY(sdx_run_output(r, 0, x->dtype, m.rank, m.dims, &y));
     if (!sdx_tensor_count(x)) return SDX_OK;
     sdx_move_merge(&m);
@@ -133,10 +134,10 @@ static sdx_status depth_run(Run *r, bool to_space)
     if (!sdx_tensor_count(x)) return SDX_OK;
     Move m = { .rank = 6, .size = sdx_dtype_size(x->dtype), .dims = { n, c, h, b, w, b } };
     int64_t wide[6], deep[6], *s = to_space ? m.from : m.to;
-    sdx_move_strides(m.dims, 6, wide);
+    sdx_row_major(m.dims, 6, wide);
     bool crd = str_is(a->mode, "CRD");
     int64_t deep_dims[6] = { n, crd ? c : b, b, crd ? b : c, h, w };
-    sdx_move_strides(deep_dims, 6, deep);
+    sdx_row_major(deep_dims, 6, deep);
     s[0] = deep[0];
     s[1] = deep[crd ? 1 : 3];
     s[2] = deep[4];
