@@ -121,7 +121,8 @@ sdx_status sdx_ew_prepare(Prepare *p, const EwSpec *spec)
     if (!sdx_shape_count(e->out_dims, e->out_rank, &e->count))
         return sdx_prepare_fail(p, SDX_INVALID_MODEL, "the broadcast shape is too large");
     if (e->count) ew_merge(e, p->in);
-    e->stored_out = p->out[0]->t.dtype ? p->out[0]->t.dtype : spec->out;
+    e->stored_out = p->out[0]->kind == DATUM_TENSOR ? p->out[0]->t.dtype : p->node->out[0]->type.elem;
+    if (e->stored_out == DT_NONE) e->stored_out = spec->out;
     e->out_size = sdx_dtype_size(e->stored_out);
     e->casts = e->stored_out != spec->out;
     for (int i = 0; i < e->n_in; i++) {

@@ -17,7 +17,7 @@ static void mod_f32(void *y_, const void *a_, const void *b_, size_t n, unsigned
     size_t sa = mode & SDX_A_ONE ? 0 : 1, sb = mode & SDX_B_ONE ? 0 : 1;
     for (size_t i = 0; i < n; i++) {
         float d = b[i * sb], r = fmodf(a[i * sa], d);
-        y[i] = r != 0 && (r < 0) != (d < 0) ? r + d : r;
+        y[i] = r == 0 ? copysignf(0, d) : (r < 0) != (d < 0) ? r + d : r;
     }
 }
 

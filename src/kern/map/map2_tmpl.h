@@ -46,7 +46,8 @@ LOOP(fmod, T, fmod(a, b))
 static T FN(mod1)(T a, T b)
 {
     T r = fmod(a, b);
-    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    if (r == 0) return copysign(0, b);
+    return (r < 0) != (b < 0) ? r + b : r;
 }
 LOOP(mod, T, FN(mod1)(a, b))
 
@@ -73,6 +74,16 @@ static T FN(mod1)(T a, T b)
     if (r != 0 && (r < 0) != (b < 0)) return (T)(r + b);
 #endif
     return r;
+}
+/* A negative count is as good as too large a one: only the sign is left. */
+static T FN(shr1)(T a, T b)
+{
+    if ((UT)b < sizeof(T) * 8) return (T)(a >> b);
+#if T_SIGNED
+    return a < 0 ? -1 : 0;
+#else
+    return 0;
+#endif
 }
 static T FN(pow1)(T a, T b)
 {
@@ -102,9 +113,8 @@ LOOP(pow, T, FN(pow1)(a, b))
 LOOP(band, T, a &b)
 LOOP(bor, T, a | b)
 LOOP(bxor, T, a ^ b)
-/* A negative count is as good as too large a one. */
 LOOP(shl, T, (UT)b < sizeof(T) * 8 ? (UT)a << (b & (T)(sizeof(T) * 8 - 1)) : 0)
-LOOP(shr, T, (UT)b < sizeof(T) * 8 ? a >> (b & (T)(sizeof(T) * 8 - 1)) : 0)
+LOOP(shr, T, FN(shr1)(a, b))
 
 #endif
 
