@@ -22,6 +22,7 @@
 #include "kern/gemm/tile.h"
 #include "kern/map/map1.h"
 #include "kern/map/map2.h"
+#include "kern/move/move.h"
 #include "kern/norm/norm.h"
 #include "kern/reduce/reduce.h"
 #include "kern/softmax/softmax.h"
