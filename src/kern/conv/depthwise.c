@@ -40,8 +40,8 @@ void sdx_depthwise_f32_chunk(const Kern *kern, const ConvPlan *p, const ConvF32 
     size_t oh = chunk % row_cuts * p->rows, od = chunk / row_cuts % d[D].out, image = chunk / row_cuts / d[D].out;
     size_t rows = min_size(p->rows, d[H].out - oh), lines = d[D].kernel * d[H].kernel;
     const float *x = g->x + image * p->x.n;
-    float *copy = scratch;
-    const float **table = (const float **)(void *)(copy + depthwise_copied(p));
+    const float **table = scratch; /* first: the lines copied after it need less alignment */
+    float *copy = (float *)(table + p->rows * d[D].kernel * d[H].kernel);
     ptrdiff_t h0 = (ptrdiff_t)(oh * d[H].stride) - d[H].pad;
 
     for (size_t z = 0; z < d[D].kernel; z++) {
