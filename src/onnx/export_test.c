@@ -39,7 +39,7 @@ static void append(void *user, const char *text, size_t n)
 static const char *const texts[] = {
     "g (float[N, 3, ?] x) => (float[N] y)\n"
     "<float[3] w = {1, 2, 3}, float16 h = {0.5}, int4[3] q = {-1, 2, 3}, string[2] t = {\"a b\", \"\"}>\n"
-    "{ [n] y = LeakyRelu <alpha = 0.25> (x)  p = Add(w, w)  u = Sum(h) [two] v = Abs(w) }",
+    "{ [n] y = LeakyRelu <alpha = 0.25> (x)  p = Add(w, w)  u = Sum(h) [two] v = Abs(w) r = Identity(q) s = Identity(t) }",
     "y = Sigmoid(x)",
     "g (float[2] x) => (float[2] y) { a = Clip(x, \"\", hi) y = Neg(a) hi = Constant <value_float = 2.0> () }",
 };
