@@ -2,9 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "onnx/onnx.h"
+#include "onnx/export.h"
 #include "onnx/wire_out.h"
-#include "ops/ops.h"
 
 typedef struct ExternalTensor {
     struct ExternalTensor *next; /* in the order of the file */
@@ -28,87 +27,19 @@ typedef struct Export {
 
 /* -- versions ------------------------------------------------------------------------------------------------------ */
 
-/* The IR version of the first release that had the opset, and the one that brought the element type. */
-static const struct {
-    int64_t opset, ir;
-} opset_irs[] = { { 28, 14 }, { 25, 13 }, { 24, 12 }, { 23, 11 }, { 21, 10 }, { 19, 9 }, { 15, 8 },
-                  { 12, 7 },  { 11, 6 },  { 10, 5 },  { 1, 4 } }; /* 4: initializers that are no inputs */
-static const struct {
-    DType from;
-    int64_t ir;
-} dtype_irs[] = { { DT_FLOAT6E2M3, 14 }, { DT_UINT2, 13 }, { DT_FLOAT8E8M0, 12 }, { DT_FLOAT4E2M1, 11 },
-                  { DT_UINT4, 10 },      { DT_FLOAT8E4M3FN, 9 } };
-
-static void need_ir_of_type(Export *x, DType d)
+static void need_ir(Export *x, int64_t ir)
 {
-    for (size_t i = 0; i < sizeof dtype_irs / sizeof *dtype_irs; i++)
-        if (d >= dtype_irs[i].from) {
-            if (x->ir_version < dtype_irs[i].ir) x->ir_version = dtype_irs[i].ir;
-            return;
-        }
-}
-
-typedef struct Opsets {
-    OpsetImport v[16];
-    int n;
-    Arena *scratch;
-} Opsets;
-
-/* Does the row take the element types that n has? */
-static bool row_fits(const Node *n, const OpVer *row, Arena *scratch)
-{
-    const Type **in = sdx_arena_array(scratch, const Type *, n->n_in);
-    Type *out = sdx_arena_array(scratch, Type, n->n_out);
-    if (!in || !out) return false;
-    for (int i = 0; i < n->n_in; i++) in[i] = n->in[i] ? &n->in[i]->type : NULL;
-    return sdx_op_bind(n, row, in, out, NULL) == SDX_OK;
-}
-
-/* The lowest opset that gives n its form. A node that needed no upgrade has the form of the file's own row still, and no
- * attribute can be younger than that; others are in the newest form. So models do not ask for a newer opset than they
- * came with. */
-static int lowest_version(const Node *n, Arena *scratch)
-{
-    const OpVer *row = n->def ? n->def->vers : NULL;
-    if (!row || !row->since) return 1;
-    if (!n->origin || strcmp(n->origin->op_type, n->op_type) != 0) return row->since;
-    while (row->since > n->origin->since_version && row[1].since && !row[1].upgrade) row++;
-    if (row->since > n->origin->since_version) return n->def->vers->since;
-    while (row != n->def->vers && !row_fits(n, row, scratch)) row--;
-    return row->since;
-}
-
-/* The largest of the nodes' lowest versions has them all. */
-static sdx_status collect_opsets(Graph *g, void *user, Err *err)
-{
-    Opsets *list = user;
-    for (const Node *n = g->first; n; n = n->next) {
-        char text[256];
-        if (strcmp(n->domain, "sdx") == 0)
-            return sdx_fail(err, SDX_UNSUPPORTED, "%s is an internal form that ONNX cannot express",
-                            sdx_node_text(n, text, sizeof text));
-        int since = lowest_version(n, list->scratch), i = 0;
-        while (i < list->n && strcmp(list->v[i].domain, n->domain) != 0) i++;
-        if (i == (int)(sizeof list->v / sizeof *list->v))
-            return sdx_fail(err, SDX_UNSUPPORTED, "operators of more than %d domains", i);
-        if (i == list->n) list->v[list->n++] = (OpsetImport){ .domain = n->domain };
-        if (list->v[i].version < since) list->v[i].version = since;
-    }
-    return SDX_OK;
+    if (x->ir_version < ir) x->ir_version = ir;
 }
 
 static void write_opsets(Export *x, const Opsets *list)
 {
+    need_ir(x, sdx_ir_of_opset(list->v[0].version));
     for (int i = list->n - 1; i >= 0; i--) {
         size_t mark = x->out.total;
         sdx_out_int(&x->out, 2, list->v[i].version);
         sdx_out_string(&x->out, 1, list->v[i].domain);
         sdx_out_message(&x->out, 8, mark);
-        for (size_t k = 0; !*list->v[i].domain && k < sizeof opset_irs / sizeof *opset_irs; k++)
-            if (list->v[i].version >= opset_irs[k].opset) {
-                if (x->ir_version < opset_irs[k].ir) x->ir_version = opset_irs[k].ir;
-                break;
-            }
     }
 }
 
@@ -136,7 +67,7 @@ static void write_type(Export *x, const Type *t)
     WireOut *o = &x->out;
     size_t mark = o->total, inner;
     if (t->kind == TYPE_UNKNOWN) return;
-    need_ir_of_type(x, t->elem);
+    need_ir(x, sdx_ir_of_type(t->elem));
     switch (t->kind) {
     case TYPE_TENSOR:
     case TYPE_SPARSE:
@@ -210,7 +141,7 @@ static bool write_external(Export *x, const Tensor *t)
 static void write_tensor(Export *x, uint32_t field, const char *name, const Tensor *t, bool may_go_out)
 {
     size_t mark = x->out.total;
-    need_ir_of_type(x, t->dtype);
+    need_ir(x, sdx_ir_of_type(t->dtype));
     sdx_out_string(&x->out, 8, name);
     if (!may_go_out || !write_external(x, t)) sdx_out_tensor(&x->out, t);
     sdx_out_message(&x->out, field, mark);
@@ -333,8 +264,8 @@ static sdx_status write_model(Export *x)
 {
     const Model *m = x->m;
     WireOut *o = &x->out;
-    Opsets opsets = { .v = { { "", 1 } }, .n = 1, .scratch = o->arena };
-    TRY(sdx_model_each_graph((Model *)m, collect_opsets, &opsets, x->err)); /* changes nothing */
+    Opsets opsets;
+    TRY(sdx_export_opsets(m, o->arena, &opsets, x->err));
     for (int i = m->n_metadata - 1; i >= 0; i--) write_entry(o, 14, m->metadata[i].key, m->metadata[i].value);
     write_opsets(x, &opsets);
     TRY(write_graph(x, 7, m->graph));

@@ -40,7 +40,8 @@ typedef struct ExportOptions {
 /* Serialises the model, newest forms and opsets. Internal operators must have been lowered; UNSUPPORTED otherwise. */
 sdx_status sdx_onnx_export(const Model *m, const char *path, const ExportOptions *opt, Err *err);
 sdx_status sdx_onnx_export_bytes(const Model *m, Buf **out, Err *err);
-/* Textual form through write(user, text, n). */
+/* Textual form through write(user, text, n), newest forms. Constants of more than 1000 elements show as {...}; a text
+ * with such cannot be read back. */
 sdx_status sdx_onnx_print(const Model *m, void (*write)(void *user, const char *text, size_t n), void *user, Err *err);
 
 /* Test data: a TensorProto, SequenceProto, OptionalProto or MapProto, as `type` says (NULL: guess tensor). */

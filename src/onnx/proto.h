@@ -181,7 +181,6 @@ typedef struct TensorReader {
 sdx_status sdx_proto_tensor(TensorReader *r, PTensor *p, const Tensor **out, Err *err);
 /* The same, copied when it is misaligned. */
 sdx_status sdx_proto_tensor_aligned(TensorReader *r, PTensor *p, const Tensor **out, Err *err);
-bool sdx_tensor_is_aligned(const Tensor *t);
 /* In COO form, checked: indices inside the shape, linear or [nnz, rank]. */
 sdx_status sdx_proto_sparse(TensorReader *r, PSparse *p, const Sparse **out, Err *err);
 /* The dense tensor that it stands for; others hold zeros or empty strings. */

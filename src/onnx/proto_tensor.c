@@ -313,12 +313,6 @@ void sdx_tensors_fini(TensorReader *r)
 
 /* -- tensors ------------------------------------------------------------------------------------------------------- */
 
-bool sdx_tensor_is_aligned(const Tensor *t)
-{
-    size_t size = sdx_dtype_size(t->dtype), align = size > 8 ? 8 : size ? size : 1;
-    return (uintptr_t)t->data % align == 0;
-}
-
 static bool holds_bools(Str bytes)
 {
     for (size_t i = 0; i < bytes.n; i++)

@@ -34,6 +34,12 @@ bool sdx_tensor_nbytes(const Tensor *t, size_t *nbytes)
     return sdx_shape_count(t->dims, t->rank, &n) && sdx_dtype_nbytes(t->dtype, n, nbytes);
 }
 
+bool sdx_tensor_is_aligned(const Tensor *t)
+{
+    size_t size = sdx_dtype_size(t->dtype), align = size > 8 ? 8 : size ? size : 1;
+    return (uintptr_t)t->data % align == 0;
+}
+
 bool sdx_dims_equal(const int64_t *a, int a_rank, const int64_t *b, int b_rank)
 {
     return a_rank == b_rank && memcmp(a, b, (size_t)a_rank * sizeof *a) == 0;

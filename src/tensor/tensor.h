@@ -86,6 +86,7 @@ static inline int64_t sdx_tensor_count(const Tensor *t) { return sdx_dims_produc
 /* Checked: false when a dim is negative, or the count or byte size overflows. */
 bool sdx_shape_count(const int64_t *dims, int rank, int64_t *count);
 bool sdx_tensor_nbytes(const Tensor *t, size_t *nbytes);
+bool sdx_tensor_is_aligned(const Tensor *t); /* its data, for its element type */
 bool sdx_dims_equal(const int64_t *a, int a_rank, const int64_t *b, int b_rank);
 /* "[2,3]" into buf, always terminated; returns buf. */
 char *sdx_dims_text(char *buf, size_t size, const int64_t *dims, int rank);
