@@ -102,7 +102,7 @@ static sdx_status gemm_prepare(Prepare *p)
                           .ldc = (size_t)st->n, .a_form = at->transA ? SDX_MAT_COLS : SDX_MAT_ROWS,
                           .b_form = at->transB ? SDX_MAT_COLS : SDX_MAT_ROWS };
     int64_t unused;
-    if (p->in_const[1] && b->data && st->k && st->n) TRY(sdx_product_pack(p, q, 1, 1, 0, &unused));
+    if (p->in_const[1] && b->data && st->k && st->n) TRY(sdx_product_pack(p, q, 1, 0, 1, 0, &unused));
     return sdx_product_plan(p, q);
 }
 

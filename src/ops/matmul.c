@@ -108,7 +108,7 @@ static sdx_status matmul_prepare(Prepare *p)
     }
     if (p->in_const[1] && b->data && st->k && st->n) {
         int64_t count = sdx_dims_product(b->dims, 0, b->rank > 2 ? b->rank - 2 : 0), packed_step;
-        TRY(sdx_product_pack(p, q, 1, count, st->k * st->n, &packed_step));
+        TRY(sdx_product_pack(p, q, 1, 0, count, st->k * st->n, &packed_step));
         for (int k = 0; k < q->n_batch; k++) q->step_b[k] = q->step_b[k] / (st->k * st->n) * packed_step;
     }
     return sdx_product_plan(p, q);

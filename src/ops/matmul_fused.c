@@ -61,7 +61,7 @@ static sdx_status fused_prepare(Prepare *p)
                           .lda = (size_t)k, .ldb = (size_t)w->dims[1], .ldc = (size_t)n,
                           .b_form = f->trans_b ? SDX_MAT_COLS : SDX_MAT_ROWS };
     int64_t packed_step;
-    if (p->in_const[1] && w->data && n && k) TRY(sdx_product_pack(p, q, 1, 1, k * n, &packed_step));
+    if (p->in_const[1] && w->data && n && k) TRY(sdx_product_pack(p, q, 1, 0, 1, k * n, &packed_step));
     return sdx_product_plan(p, q);
 }
 

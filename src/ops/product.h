@@ -21,9 +21,10 @@ typedef struct Product {
     bool flush;                /* subnormals count as zero */
 } Product;
 
-/* Packs constant input i, `count` matrices of k x n with leading dimension ldb lying `step` elements apart; sets
- * q->packed and the form of the plan. *packed_step: floats from one packed matrix to the next. */
-sdx_status sdx_product_pack(Prepare *p, Product *q, int i, int64_t count, int64_t step, int64_t *packed_step);
+/* Packs constant input i, from element `first` on `count` matrices of k x n with leading dimension ldb lying `step`
+ * elements apart; sets q->packed and the form of the plan. *packed_step: floats from one packed matrix to the next. */
+sdx_status sdx_product_pack(Prepare *p, Product *q, int i, int64_t first, int64_t count, int64_t step,
+                            int64_t *packed_step);
 /* Plans and adds what workers need to p->scratch. */
 sdx_status sdx_product_plan(Prepare *p, Product *q);
 /* c = epilogue(a * b) for all batches; b is ignored when packed. Epilogue operands are the same for every batch. */
