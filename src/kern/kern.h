@@ -19,6 +19,7 @@
 
 #include "base/cpu.h"
 #include "kern/conv/depthwise.h"
+#include "kern/gemm/igemm_tile.h"
 #include "kern/gemm/tile.h"
 #include "kern/map/map1.h"
 #include "kern/map/map2.h"

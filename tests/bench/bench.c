@@ -13,6 +13,7 @@
 
 #include "kern/conv/conv.h"
 #include "kern/gemm/gemm.h"
+#include "kern/gemm/igemm.h"
 #include "tests/bench/peak.h"
 
 static double now(void)
@@ -104,6 +105,43 @@ static void bench_gemm(size_t m, size_t k, size_t n, unsigned b_form)
     report(what, 2.0 * (double)m * (double)n * (double)k, 4.0 * (double)(k * n + m * k + m * n), gemm_work, &b);
 }
 
+typedef struct IgemmBench {
+    IgemmPlan plan;
+    const void *a, *packed;
+    IgemmOut out;
+    void *c, *scratch;
+} IgemmBench;
+
+static void igemm_work(void *arg)
+{
+    IgemmBench *b = arg;
+    for (size_t i = 0; i < b->plan.chunks; i++)
+        sdx_igemm_chunk(kern, &b->plan, b->a, b->packed, &b->out, b->c, i, b->scratch);
+}
+
+/* Rates are compared with four times the f32 peak, which is what 8-bit dot products reach. */
+static void bench_igemm(size_t m, size_t k, size_t n, bool a_signed, unsigned kind)
+{
+    char what[64];
+    snprintf(what, sizeof what, "igemm %zux%zux%zu %ss8 to %s", m, k, n, a_signed ? "s8" : "u8",
+             kind == SDX_IOUT_I32 ? "s32" : kind == SDX_IOUT_F32 ? "f32" : "u8");
+    if (wanted && !strstr(what, wanted)) return;
+    IgemmBench b = { .plan = { .m = m, .n = n, .k = k, .lda = k, .ldc = n, .a_signed = a_signed } };
+    size_t nbytes;
+    sdx_igemm_pack_size(kern, k, n, &nbytes);
+    void *packed = aligned(nbytes);
+    int32_t *col = aligned(n * 4 + 256);
+    float *scale = floats(n);
+    sdx_igemm_pack(kern, floats(k * n / 4 + 1), true, n, SDX_MAT_ROWS, k, n, 0, (n + kern->igemm_nr - 1) / kern->igemm_nr, packed);
+    b.out = (IgemmOut){ .kind = kind, .col = col, .scale = scale, .epi = SDX_EPILOGUE_NONE, .hi = 255 };
+    b.a = floats(m * k / 4 + 1);
+    b.packed = packed;
+    b.c = floats(m * n);
+    sdx_igemm_plan(kern, &b.plan);
+    b.scratch = aligned(b.plan.scratch + 64);
+    report(what, 2.0 * (double)m * (double)n * (double)k, (double)(k * n + m * k + m * n), igemm_work, &b);
+}
+
 typedef struct ConvBench {
     ConvPlan plan;
     ConvF32 g;
@@ -170,6 +208,10 @@ int main(int argc, char **argv)
         { 28, 240, 240, 5, 1, 240 }, { 14, 32, 32, 3, 1, 32 }, { 14, 64, 64, 3, 1, 64 }, { 14, 560, 560, 3, 1, 560 }, { 56, 128, 128, 3, 1, 32 }, { 56, 20, 20, 3, 1, 1 } };
     for (size_t i = 0; i < sizeof convs / sizeof convs[0]; i++)
         bench_conv(convs[i][0], convs[i][1], convs[i][2], convs[i][3], convs[i][4], convs[i][5], convs[i][1] == 3);
+    static const size_t isizes[][3] = { { 1024, 1024, 1024 }, { 128, 768, 768 }, { 128, 768, 3072 }, { 128, 3072, 768 },
+        { 1, 768, 3072 }, { 3136, 64, 256 }, { 784, 512, 128 }, { 12544, 32, 16 } };
+    for (size_t i = 0; i < sizeof isizes / sizeof isizes[0]; i++)
+        bench_igemm(isizes[i][0], isizes[i][1], isizes[i][2], i & 1, i % 3 == 0 ? SDX_IOUT_I32 : i % 3 == 1 ? SDX_IOUT_F32 : SDX_IOUT_U8);
     bench_gemm(128, 64, 128, SDX_MAT_COLS);
     bench_gemm(128, 128, 64, SDX_MAT_ROWS);
     bench_gemm(1500, 64, 1500, SDX_MAT_COLS);

@@ -183,8 +183,6 @@ static void conv_slice(const Kern *kern, ConvPlan *p)
     }
 }
 
-static size_t conv_copy_stride(size_t k) { return (div_up(k, 16) | 1) * 16; }
-
 void sdx_conv_f32_plan(const Kern *kern, ConvPlan *p)
 {
     const ConvDim *d = p->dim;
@@ -220,7 +218,7 @@ void sdx_conv_f32_plan(const Kern *kern, ConvPlan *p)
     if (p->method == CONV_GATHER) {
         p->seglen = k;
         p->nseg = 1;
-        p->lda = conv_copy_stride(k);
+        p->lda = sdx_gemm_copy_stride(k);
     } else {
         bool rows_whole = d[W].dilation == 1 && p->pixel == cg;
         p->seglen = rows_whole ? d[W].kernel * cg : cg;

@@ -59,20 +59,17 @@ void sdx_gemm_f32_pack(const Kern *kern, const float *b, size_t ldb, unsigned fo
     }
 }
 
-/* Stride of the rows of a copied block of a: an odd number of cache lines, so that rows spread over the
- * sets of the cache. */
-static size_t gemm_copy_stride(size_t kc) { return (div_up(kc, 16) | 1) * 16; }
+size_t sdx_gemm_copy_stride(size_t kc) { return (div_up(kc, 16) | 1) * 16; }
 
-void sdx_gemm_f32_plan(const Kern *kern, GemmPlan *p)
+void sdx_gemm_cut(size_t mr, size_t nr, size_t usual_kc, GemmPlan *p)
 {
-    const Cpu *cpu = sdx_cpu();
-    size_t nr = kern->gemm_f32_nr, mr = kern->gemm_f32_mr, panels = div_up(p->n, nr);
+    size_t panels = div_up(p->n, nr), l2 = sdx_cpu()->l2;
     p->chunks = p->scratch = 0;
     p->max_rows = 0;
     if (!p->m || !p->n) return;
 
     /* Slices of equal length; up to half more than the usual one rather than two short ones. */
-    size_t slices = max_size(1, (p->k + kern->gemm_f32_kc / 2) / kern->gemm_f32_kc);
+    size_t slices = max_size(1, (p->k + usual_kc / 2) / usual_kc);
     p->kc = max_size(1, div_up(p->k, slices));
 
     /* Rows of a that lie a multiple of a page apart share cache sets: 8 or 12 of them evict each other. */
@@ -80,7 +77,7 @@ void sdx_gemm_f32_plan(const Kern *kern, GemmPlan *p)
     p->copy_a = p->a_form == SDX_MAT_COLS || collide;
 
     /* A block of a: half the second-level cache. */
-    size_t mb = max_size(mr, cpu->l2 / 2 / sizeof(float) / p->kc);
+    size_t mb = max_size(mr, l2 / 2 / 4 / p->kc);
     mb = min_size(mb, 24 * mr);
     mb = div_up(p->m, div_up(p->m, mb));
     if (mb < p->m) mb = div_up(mb, mr) * mr;
@@ -93,11 +90,16 @@ void sdx_gemm_f32_plan(const Kern *kern, GemmPlan *p)
     p->nb = div_up(panels, div_up(panels, nb));
 
     p->chunks = div_up(p->m, p->mb) * div_up(panels, p->nb);
-    size_t nfloats = 0;
-    if (p->copy_a) nfloats += mb * gemm_copy_stride(p->kc);
-    if (p->b_form != SDX_MAT_PACKED) nfloats += p->kc * nr;
-    if (p->kc < p->k) nfloats += mb * p->nb * nr;
-    p->scratch = nfloats * sizeof(float);
+    size_t lanes = 0;
+    if (p->copy_a) lanes += mb * sdx_gemm_copy_stride(p->kc);
+    if (p->b_form != SDX_MAT_PACKED) lanes += p->kc * nr;
+    if (p->kc < p->k) lanes += mb * p->nb * nr;
+    p->scratch = lanes * 4;
+}
+
+void sdx_gemm_f32_plan(const Kern *kern, GemmPlan *p)
+{
+    sdx_gemm_cut(kern->gemm_f32_mr, kern->gemm_f32_nr, kern->gemm_f32_kc, p);
 }
 
 void sdx_gemm_f32_chunk(const Kern *kern, const GemmPlan *p, const GemmF32 *g, size_t i, void *scratch)
@@ -108,7 +110,7 @@ void sdx_gemm_f32_chunk(const Kern *kern, const GemmPlan *p, const GemmF32 *g, s
     size_t col = panel * nr, cols = min_size(npanel * nr, p->n - col);
 
     float *free_ = scratch, *a_copy = NULL, *b_copy = NULL, *part = NULL;
-    size_t a_stride = gemm_copy_stride(p->kc);
+    size_t a_stride = sdx_gemm_copy_stride(p->kc);
     if (p->copy_a) a_copy = free_, free_ += p->mb * a_stride;
     if (p->b_form != SDX_MAT_PACKED) b_copy = free_, free_ += p->kc * nr;
     if (p->kc < p->k) part = free_;

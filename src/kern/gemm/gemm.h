@@ -58,6 +58,13 @@ void sdx_gemm_f32_pack(const Kern *kern, const float *b, size_t ldb, unsigned fo
 /* Fills the lower part of a plan whose upper part (sizes, strides, forms) is set. */
 void sdx_gemm_f32_plan(const Kern *kern, GemmPlan *p);
 
+/* The planning itself, for products of any 4-byte lanes with tiles of mr rows and nr columns. */
+void sdx_gemm_cut(size_t mr, size_t nr, size_t usual_kc, GemmPlan *p);
+
+/* Stride, in lanes, of the rows of a copied block of a: an odd number of cache lines, so that rows spread
+ * over the sets of the cache. */
+size_t sdx_gemm_copy_stride(size_t kc);
+
 /* Computes chunk i of [0, p->chunks). */
 void sdx_gemm_f32_chunk(const Kern *kern, const GemmPlan *p, const GemmF32 *g, size_t i, void *scratch);
 

@@ -1,0 +1,30 @@
+#include "kern/gemm/igemm.h"
+
+#if SDX_ARCH_ARM
+#define ISA_DOTPROD
+#include "kern/isa_begin.h"
+#include "kern/simd/neon.h"
+
+V_INLINE vi32 it_dot(vi32 acc, vi32 a, vi32 b)
+{
+    return vdotq_s32(acc, vreinterpretq_s8_s32(a), vreinterpretq_s8_s32(b));
+}
+
+#define IT_MR 6
+#define IT_NV 4
+#define IT_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#include "kern/gemm/igemm_body.h"
+
+void sdx_kern_init_igemm_dotprod(Kern *k);
+void sdx_kern_init_igemm_dotprod(Kern *k)
+{
+    k->igemm_tile = sdx_igemm_tile_dotprod;
+    k->igemm_mr = IT_MR;
+    k->igemm_nr = IT_NR;
+    k->igemm_kc = 384;
+    k->igemm_group = 4;
+    k->igemm_form = SDX_IFORM_S8;
+}
+
+#include "kern/isa_end.h"
+#endif
