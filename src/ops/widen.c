@@ -18,7 +18,7 @@ typedef struct Slot {
 typedef struct Widen {
     bool active;
     void *state;
-    size_t own; /* bytes of scratch of the operator itself, first in the block */
+    size_t stand; /* offset in scratch of the stand-ins for inputs and outputs */
     Slot *in, *out;
 } Widen;
 
@@ -140,6 +140,9 @@ sdx_status sdx_op_prepare(Prepare *p)
         if (w->in[i].inner != w->in[i].outer && !w->in[i].constant) TRY(reserve(p, &total, &in[i].t, &w->in[i].offset));
     for (int o = 0; o < p->n_out; o++)
         if (w->out[o].inner != w->out[o].outer) TRY(reserve(p, &total, &out[o].t, &w->out[o].offset));
+    Tensor stand = { .dtype = DT_UINT8, .rank = 1 };
+    stand.dims[0] = (int64_t)(p->n_in + p->n_out) * (int64_t)(sizeof(Datum) + sizeof(Datum *));
+    TRY(reserve(p, &total, &stand, &w->stand));
     w->state = inner.state;
     p->state = w;
     p->scratch = total;
@@ -212,21 +215,10 @@ sdx_status sdx_op_run(Run *r)
         inner.state = w->state;
         return def->cpu.run(&inner);
     }
-    /* Stand-ins on the stack for the usual few values, on the run's heap for many. */
-    enum { FEW = 8 };
-    Datum few[FEW];
-    const Datum *in_few[FEW];
-    Datum *out_few[FEW];
     int n = r->n_in + r->n_out;
-    Datum *stand = few;
-    const Datum **in_p = in_few;
-    Datum **out_p = out_few;
-    if (n > FEW) {
-        stand = sdx_run_heap(r, (size_t)n * sizeof *stand);
-        in_p = sdx_run_heap(r, (size_t)n * sizeof *in_p);
-        out_p = sdx_run_heap(r, (size_t)n * sizeof *out_p);
-        TRY_MEM(stand && in_p && out_p ? stand : NULL, r->err);
-    }
+    Datum *stand = (Datum *)((char *)r->scratch + w->stand);
+    const Datum **in_p = (const Datum **)(stand + n);
+    Datum **out_p = (Datum **)(in_p + r->n_in);
     memset(stand, 0, (size_t)n * sizeof *stand);
     sdx_status st = widen_run(r, w, stand, stand + r->n_in, in_p, out_p);
     for (int o = 0; o < r->n_out; o++)
