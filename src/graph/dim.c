@@ -5,6 +5,7 @@
  *     floor(p / q)      p reduced modulo q when q is a number
  *     trunc(p / q)      only when the signs are not known; otherwise it is a floor
  *     relu(p)           max(p, 0), of the one of p and -p that has the positive leading coefficient
+ *     broadcast(p, q)   what two sizes give that must be equal unless one of them is 1
  *
  * The rest is written with them: max(a,b) = b + relu(a-b), min(a,b) = a - relu(a-b), mod(a,b) = a - b floor(a/b). So
  * x[1:] of size N - min(1,N) and x[:-1] of size max(N-1,0) come out equal. Symbols are sizes: at least 0; bounds follow
@@ -31,7 +32,7 @@ typedef struct Poly {
     Term t[MAX_TERMS];
 } Poly;
 
-typedef enum AtomKind { ATOM_NAMED, ATOM_FRESH, ATOM_FLOOR, ATOM_TRUNC, ATOM_RELU } AtomKind;
+typedef enum AtomKind { ATOM_NAMED, ATOM_FRESH, ATOM_FLOOR, ATOM_TRUNC, ATOM_RELU, ATOM_BROADCAST } AtomKind;
 
 typedef struct Atom {
     AtomKind kind;
@@ -39,7 +40,7 @@ typedef struct Atom {
     int64_t lo, hi;   /* bounds; INT64_MIN and INT64_MAX: none */
     const char *name; /* NAMED */
     size_t name_n;
-    DimVal p, q; /* FLOOR, TRUNC; RELU: p */
+    DimVal p, q; /* FLOOR, TRUNC, BROADCAST; RELU: p */
 } Atom;
 
 typedef struct Expr {
@@ -60,6 +61,7 @@ struct SymTab {
     Expr *exprs; /* handle d is exprs[-1 - d] */
     int n_exprs, cap_exprs;
     int n_fresh;
+    int proving; /* depth of is_size */
     Hash atom_hash, expr_hash;
 };
 
@@ -70,20 +72,11 @@ SymTab *sdx_symtab_create(Arena *arena)
     return s;
 }
 
-DimVal sdx_dimval_of(Dim d)
-{
-    return d >= 0 ? sdx_dimval_num(d) : (DimVal){.sym = d};
-}
+DimVal sdx_dimval_of(Dim d) { return d >= 0 ? sdx_dimval_num(d) : (DimVal){ .sym = d }; }
 
-Dim sdx_dim_of(DimVal v)
-{
-    return !v.known ? v.sym : v.v >= 0 ? v.v : SDX_DIM_UNKNOWN;
-}
+Dim sdx_dim_of(DimVal v) { return !v.known ? v.sym : v.v >= 0 ? v.v : SDX_DIM_UNKNOWN; }
 
-static bool is_unknown(DimVal v)
-{
-    return !v.known && v.sym == SDX_DIM_UNKNOWN;
-}
+static bool is_unknown(DimVal v) { return !v.known && v.sym == SDX_DIM_UNKNOWN; }
 
 bool sdx_dimval_equal(DimVal a, DimVal b)
 {
@@ -111,7 +104,7 @@ static int64_t sat_mul(int64_t a, int64_t b)
 
 static void bounds_mul(int64_t *lo, int64_t *hi, int64_t lo2, int64_t hi2)
 {
-    int64_t c[4] = {sat_mul(*lo, lo2), sat_mul(*lo, hi2), sat_mul(*hi, lo2), sat_mul(*hi, hi2)};
+    int64_t c[4] = { sat_mul(*lo, lo2), sat_mul(*lo, hi2), sat_mul(*hi, lo2), sat_mul(*hi, hi2) };
     *lo = *hi = c[0];
     for (int i = 1; i < 4; i++) {
         if (c[i] < *lo) *lo = c[i];
@@ -167,10 +160,7 @@ static uint64_t terms_hash(const Term *t, int n)
     return h;
 }
 
-static uint64_t val_hash(uint64_t h, DimVal v)
-{
-    return mix(h, v.known ? (uint64_t)v.v * 2 : (uint64_t)v.sym * 2 + 1);
-}
+static uint64_t val_hash(uint64_t h, DimVal v) { return mix(h, v.known ? (uint64_t)v.v * 2 : (uint64_t)v.sym * 2 + 1); }
 
 static uint64_t atom_hash(const Atom *a)
 {
@@ -179,10 +169,7 @@ static uint64_t atom_hash(const Atom *a)
     return a->kind == ATOM_NAMED ? h : val_hash(val_hash(h, a->p), a->q);
 }
 
-static bool val_same(DimVal a, DimVal b)
-{
-    return a.known == b.known && (a.known ? a.v == b.v : a.sym == b.sym);
-}
+static bool val_same(DimVal a, DimVal b) { return a.known == b.known && (a.known ? a.v == b.v : a.sym == b.sym); }
 
 static bool atom_same(const Atom *a, const Atom *b)
 {
@@ -216,14 +203,8 @@ static bool hash_reserve(SymTab *s, Hash *h, uint64_t (*key)(const SymTab *s, in
     return true;
 }
 
-static uint64_t atom_key(const SymTab *s, int i)
-{
-    return atom_hash(&s->atoms[i]);
-}
-static uint64_t expr_key(const SymTab *s, int i)
-{
-    return terms_hash(s->exprs[i].t, s->exprs[i].n);
-}
+static uint64_t atom_key(const SymTab *s, int i) { return atom_hash(&s->atoms[i]); }
+static uint64_t expr_key(const SymTab *s, int i) { return terms_hash(s->exprs[i].t, s->exprs[i].n); }
 
 /* The index of the atom, added when new. -1: no room. */
 static int atom_intern(SymTab *s, const Atom *a)
@@ -250,9 +231,9 @@ static DimVal poly_intern(SymTab *s, const Poly *p)
     size_t mask = (size_t)s->expr_hash.cap - 1, at = terms_hash(p->t, p->n) & mask;
     for (; s->expr_hash.slot[at]; at = (at + 1) & mask) {
         int i = s->expr_hash.slot[at] - 1;
-        if (s->exprs[i].n == p->n && terms_same(s->exprs[i].t, p->t, p->n)) return (DimVal){.sym = -1 - i};
+        if (s->exprs[i].n == p->n && terms_same(s->exprs[i].t, p->t, p->n)) return (DimVal){ .sym = -1 - i };
     }
-    Expr e = {.n = p->n};
+    Expr e = { .n = p->n };
     for (int i = 0; i < p->n; i++)
         for (int k = 0; k < p->t[i].degree; k++) e.weight += s->atoms[p->t[i].atom[k]].weight;
     if (e.weight > MAX_WEIGHT || s->n_exprs >= MAX_EXPRS) return sdx_dimval_unknown();
@@ -263,7 +244,7 @@ static DimVal poly_intern(SymTab *s, const Poly *p)
     s->exprs[s->n_exprs] = e;
     s->expr_hash.slot[at] = ++s->n_exprs;
     s->expr_hash.n++;
-    return (DimVal){.sym = -s->n_exprs};
+    return (DimVal){ .sym = -s->n_exprs };
 }
 
 /* -- polynomials --------------------------------------------------------------------------------------------------- */
@@ -272,7 +253,7 @@ static bool poly_of(const SymTab *s, DimVal v, Poly *p)
 {
     p->n = 0;
     if (v.known) {
-        if (v.v) p->t[p->n++] = (Term){.coef = v.v};
+        if (v.v) p->t[p->n++] = (Term){ .coef = v.v };
         return true;
     }
     if (!s || v.sym == SDX_DIM_UNKNOWN) return false;
@@ -337,23 +318,20 @@ static DimVal atom_val(SymTab *s, const Atom *a)
 {
     int i = atom_intern(s, a);
     if (i < 0) return sdx_dimval_unknown();
-    return poly_intern(s, &(Poly){.n = 1, .t = {{.coef = 1, .degree = 1, .atom = {i}}}});
+    return poly_intern(s, &(Poly){ .n = 1, .t = { { .coef = 1, .degree = 1, .atom = { i } } } });
 }
 
-static int val_weight(const SymTab *s, DimVal v)
-{
-    return v.known ? 0 : s->exprs[-1 - v.sym].weight;
-}
+static int val_weight(const SymTab *s, DimVal v) { return v.known ? 0 : s->exprs[-1 - v.sym].weight; }
 
 Dim sdx_dim_named(SymTab *s, const char *name, size_t n)
 {
-    Atom a = {.kind = ATOM_NAMED, .weight = 1, .hi = INT64_MAX, .name = name, .name_n = n};
+    Atom a = { .kind = ATOM_NAMED, .weight = 1, .hi = INT64_MAX, .name = name, .name_n = n };
     return atom_val(s, &a).sym;
 }
 
 Dim sdx_dim_fresh(SymTab *s)
 {
-    Atom a = {.kind = ATOM_FRESH, .weight = 1, .hi = INT64_MAX, .p = sdx_dimval_num(++s->n_fresh)};
+    Atom a = { .kind = ATOM_FRESH, .weight = 1, .hi = INT64_MAX, .p = sdx_dimval_num(++s->n_fresh) };
     return atom_val(s, &a).sym;
 }
 
@@ -365,21 +343,15 @@ static DimVal val_linear(SymTab *s, DimVal a, int64_t factor, DimVal b)
     int64_t r;
     if (a.known && b.known && sdx_mul_i64(&r, factor, b.v) && sdx_add_i64(&r, a.v, r)) return sdx_dimval_num(r);
     if (!s || !poly_of(s, a, &p) || !poly_of(s, b, &q)) return sdx_dimval_unknown();
-    return poly_add_product(&p, &q, &(Term){.coef = factor}) ? poly_intern(s, &p) : sdx_dimval_unknown();
+    return poly_add_product(&p, &q, &(Term){ .coef = factor }) ? poly_intern(s, &p) : sdx_dimval_unknown();
 }
 
-DimVal sdx_dimval_add(SymTab *s, DimVal a, DimVal b)
-{
-    return val_linear(s, a, 1, b);
-}
-DimVal sdx_dimval_sub(SymTab *s, DimVal a, DimVal b)
-{
-    return val_linear(s, a, -1, b);
-}
+DimVal sdx_dimval_add(SymTab *s, DimVal a, DimVal b) { return val_linear(s, a, 1, b); }
+DimVal sdx_dimval_sub(SymTab *s, DimVal a, DimVal b) { return val_linear(s, a, -1, b); }
 
 DimVal sdx_dimval_mul(SymTab *s, DimVal a, DimVal b)
 {
-    Poly p, q, r = {.n = 0};
+    Poly p, q, r = { .n = 0 };
     int64_t v;
     if (a.known && b.known) return sdx_mul_i64(&v, a.v, b.v) ? sdx_dimval_num(v) : sdx_dimval_unknown();
     if ((a.known && a.v == 0) || (b.known && b.v == 0)) return sdx_dimval_num(0);
@@ -391,10 +363,7 @@ DimVal sdx_dimval_mul(SymTab *s, DimVal a, DimVal b)
     return poly_intern(s, &r);
 }
 
-static int64_t floor_div(int64_t a, int64_t b) /* b > 0 */
-{
-    return a / b - (a % b < 0);
-}
+static int64_t floor_div(int64_t a, int64_t b) /* b > 0 */ { return a / b - (a % b < 0); }
 
 static int64_t gcd(int64_t a, int64_t b) /* both > INT64_MIN */
 {
@@ -414,7 +383,7 @@ static bool poly_divides(const Poly *num, const Poly *q, Poly *r)
     for (int steps = 0; p.n && steps < 2 * MAX_TERMS; steps++) {
         const Term *a = &p.t[0], *b = &q->t[0];
         if (a->coef == INT64_MIN || a->coef % b->coef) return false;
-        Term t = {.coef = a->coef / b->coef};
+        Term t = { .coef = a->coef / b->coef };
         int k = 0;
         for (int i = 0; i < a->degree; i++) {
             if (k < b->degree && a->atom[i] == b->atom[k])
@@ -431,7 +400,7 @@ static bool poly_divides(const Poly *num, const Poly *q, Poly *r)
 
 static DimVal floor_atom(SymTab *s, DimVal p, DimVal q)
 {
-    Atom a = {.kind = ATOM_FLOOR, .p = p, .q = q};
+    Atom a = { .kind = ATOM_FLOOR, .p = p, .q = q };
     int64_t lo, hi, qlo, qhi;
     a.weight = 1 + val_weight(s, p) + val_weight(s, q);
     val_bounds(s, p, &lo, &hi);
@@ -452,7 +421,7 @@ static DimVal floor_atom(SymTab *s, DimVal p, DimVal q)
 /* floor(p / c), c > 0: whole multiples of c come out, the rest is reduced. */
 static DimVal floor_by_number(SymTab *s, const Poly *p, int64_t c)
 {
-    Poly out = {.n = 0}, rest = {.n = 0};
+    Poly out = { .n = 0 }, rest = { .n = 0 };
     int64_t g = c;
     for (int i = 0; i < p->n; i++) {
         Term whole = p->t[i], part = p->t[i];
@@ -526,7 +495,7 @@ DimVal sdx_dimval_div(SymTab *s, DimVal a, DimVal b)
     val_bounds(s, a, &lo, &hi);
     val_bounds(s, b, &blo, &bhi);
     if (lo >= 0 && blo >= 0) return sdx_dimval_floordiv(s, a, b);
-    Atom t = {.kind = ATOM_TRUNC, .p = a, .q = b, .lo = INT64_MIN, .hi = INT64_MAX};
+    Atom t = { .kind = ATOM_TRUNC, .p = a, .q = b, .lo = INT64_MIN, .hi = INT64_MAX };
     t.weight = 1 + val_weight(s, a) + val_weight(s, b);
     return atom_val(s, &t);
 }
@@ -534,6 +503,42 @@ DimVal sdx_dimval_div(SymTab *s, DimVal a, DimVal b)
 DimVal sdx_dimval_mod(SymTab *s, DimVal a, DimVal b)
 {
     return sdx_dimval_sub(s, a, sdx_dimval_mul(s, b, sdx_dimval_floordiv(s, a, b)));
+}
+
+static DimVal val_relu(SymTab *s, DimVal v);
+
+static DimVal relu_arg(const SymTab *s, const Term *t)
+{
+    const Atom *a = t->degree == 1 ? &s->atoms[t->atom[0]] : NULL;
+    return a && a->kind == ATOM_RELU ? a->p : sdx_dimval_unknown();
+}
+
+static DimVal term_val(SymTab *s, const Term *t, int64_t coef)
+{
+    Poly p = { .n = 1, .t = { *t } };
+    p.t[0].coef = coef;
+    return poly_intern(s, &p);
+}
+
+/* Is v known not to be negative? Beyond its bounds by relu(q) - relu(p) >= -relu(p - q). */
+static bool is_size(SymTab *s, DimVal v)
+{
+    Poly p;
+    if (sdx_dimval_lower(s, v) >= 0) return true;
+    if (s->proving >= 2 || !poly_of(s, v, &p)) return false;
+    bool proven = false;
+    s->proving++;
+    for (int i = 0; i < p.n && !proven; i++) {
+        DimVal less = relu_arg(s, &p.t[i]);
+        for (int k = 0; k < p.n && !proven && p.t[i].coef == -1 && !is_unknown(less); k++) {
+            DimVal more = relu_arg(s, &p.t[k]);
+            if (p.t[k].coef < 1 || is_unknown(more)) continue;
+            DimVal rest = sdx_dimval_sub(s, v, sdx_dimval_sub(s, term_val(s, &p.t[k], 1), term_val(s, &p.t[i], 1)));
+            proven = is_size(s, sdx_dimval_sub(s, rest, val_relu(s, sdx_dimval_sub(s, less, more))));
+        }
+    }
+    s->proving--;
+    return proven;
 }
 
 /* max(p, 0) */
@@ -544,8 +549,8 @@ static DimVal val_relu(SymTab *s, DimVal v)
     if (!s || !poly_of(s, v, &p)) return sdx_dimval_unknown();
     int64_t lo, hi, g = 0;
     val_bounds(s, v, &lo, &hi);
-    if (lo >= 0) return v;
-    if (hi <= 0) return sdx_dimval_num(0);
+    if (is_size(s, v)) return v;
+    if (hi <= 0 || is_size(s, sdx_dimval_sub(s, sdx_dimval_num(0), v))) return sdx_dimval_num(0);
     for (int i = 0; i < p.n; i++) {
         if (p.t[i].coef == INT64_MIN) return sdx_dimval_unknown();
         g = gcd(g, p.t[i].coef);
@@ -554,7 +559,7 @@ static DimVal val_relu(SymTab *s, DimVal v)
     for (int i = 0; i < p.n; i++) p.t[i].coef /= flip ? -g : g;
     DimVal inner = poly_intern(s, &p);
     if (is_unknown(inner)) return inner;
-    Atom a = {.kind = ATOM_RELU, .p = inner, .weight = 1 + val_weight(s, inner)};
+    Atom a = { .kind = ATOM_RELU, .p = inner, .weight = 1 + val_weight(s, inner) };
     val_bounds(s, inner, &a.lo, &a.hi);
     if (a.lo < 0) a.lo = 0;
     if (a.hi < 0) a.hi = 0;
@@ -576,6 +581,32 @@ DimVal sdx_dimval_min(SymTab *s, DimVal a, DimVal b)
     return sdx_dimval_sub(s, a, val_relu(s, sdx_dimval_sub(s, a, b)));
 }
 
+/* The only atom of v, when v is nothing else. */
+static const Atom *atom_of(const SymTab *s, DimVal v)
+{
+    if (v.known || v.sym == SDX_DIM_UNKNOWN) return NULL;
+    const Expr *e = &s->exprs[-1 - v.sym];
+    return e->n == 1 && e->t[0].degree == 1 && e->t[0].coef == 1 ? &s->atoms[e->t[0].atom[0]] : NULL;
+}
+
+static bool has_part(const SymTab *s, DimVal v, DimVal part)
+{
+    const Atom *a = atom_of(s, v);
+    return a && a->kind == ATOM_BROADCAST && (sdx_dimval_equal(a->p, part) || sdx_dimval_equal(a->q, part));
+}
+
+static Dim broadcast_symbols(SymTab *s, Dim da, Dim db)
+{
+    DimVal a = sdx_dimval_of(da), b = sdx_dimval_of(db);
+    DimVal more = sdx_dimval_sub(s, a, b), less = sdx_dimval_sub(s, b, a);
+    if (has_part(s, a, b) || is_size(s, more)) return da;
+    if (has_part(s, b, a) || is_size(s, less)) return db;
+    bool swap = da < db;
+    Atom atom = { .kind = ATOM_BROADCAST, .p = swap ? b : a, .q = swap ? a : b, .hi = INT64_MAX };
+    atom.weight = 1 + val_weight(s, a) + val_weight(s, b);
+    return atom_val(s, &atom).sym;
+}
+
 bool sdx_dim_broadcast(SymTab *s, Dim a, Dim b, Dim *out)
 {
     *out = a;
@@ -587,7 +618,7 @@ bool sdx_dim_broadcast(SymTab *s, Dim a, Dim b, Dim *out)
         *out = a >= 0 ? a : b;
         return true;
     }
-    *out = s && a != SDX_DIM_UNKNOWN && b != SDX_DIM_UNKNOWN ? sdx_dim_fresh(s) : SDX_DIM_UNKNOWN;
+    *out = s && a != SDX_DIM_UNKNOWN && b != SDX_DIM_UNKNOWN ? broadcast_symbols(s, a, b) : SDX_DIM_UNKNOWN;
     return true;
 }
 
@@ -619,6 +650,13 @@ static void atom_put(const SymTab *s, const Atom *a, Text *out)
     case ATOM_RELU: text_put(out, "max(0,"); break;
     case ATOM_FLOOR: text_put(out, "floor("); break;
     case ATOM_TRUNC: text_put(out, "trunc("); break;
+    case ATOM_BROADCAST:
+        text_put(out, "broadcast(");
+        val_put(s, a->p, out);
+        text_put(out, ",");
+        val_put(s, a->q, out);
+        text_put(out, ")");
+        return;
     }
     bool sum = a->kind != ATOM_RELU && !a->p.known && s->exprs[-1 - a->p.sym].n > 1;
     text_put(out, "%s", sum ? "(" : "");
@@ -662,7 +700,7 @@ char *sdx_dim_text(const SymTab *s, Dim d, char *buf, size_t size)
 {
     if (!size) return buf;
     buf[0] = '\0';
-    val_put(s, sdx_dimval_of(d), &(Text){.p = buf, .size = size});
+    val_put(s, sdx_dimval_of(d), &(Text){ .p = buf, .size = size });
     return buf;
 }
 
@@ -693,6 +731,10 @@ static bool atom_eval(const Binding *b, const Atom *a, int64_t *out)
         return true;
     }
     if (!val_eval(b, a->q, &q)) return false;
+    if (a->kind == ATOM_BROADCAST) {
+        *out = p == 1 ? q : p;
+        return p == q || p == 1 || q == 1;
+    }
     DimVal r = a->kind == ATOM_FLOOR ? sdx_dimval_floordiv(NULL, sdx_dimval_num(p), sdx_dimval_num(q))
                                      : sdx_dimval_div(NULL, sdx_dimval_num(p), sdx_dimval_num(q));
     *out = r.v;
@@ -719,5 +761,5 @@ static bool val_eval(const Binding *b, DimVal v, int64_t *out)
 int64_t sdx_dim_eval(const SymTab *s, Dim d, int64_t (*value)(void *user, const char *name), void *user)
 {
     int64_t r;
-    return val_eval(&(Binding){s, value, user}, sdx_dimval_of(d), &r) && r >= 0 ? r : -1;
+    return val_eval(&(Binding){ s, value, user }, sdx_dimval_of(d), &r) && r >= 0 ? r : -1;
 }

@@ -55,8 +55,9 @@ bool sdx_dimval_equal(DimVal a, DimVal b); /* known equal */
 /* A number that v is known not to go below; INT64_MIN when there is none. Symbols are sizes: at least 0. */
 int64_t sdx_dimval_lower(const SymTab *s, DimVal v);
 
-/* ONNX multidirectional broadcasting of two sizes: 1 yields; equal stays; a number > 1 wins over a symbol; two symbols
- * not known equal give a fresh one. false: provably incompatible. */
+/* ONNX multidirectional broadcasting of two sizes: 1 yields; equal stays; a number > 1 wins over a symbol, and N over
+ * min(N, 512), which cannot be larger (that it is 0 where N is 1 is taken not to happen); other symbols give an
+ * expression of both. false: provably incompatible. */
 bool sdx_dim_broadcast(SymTab *s, Dim a, Dim b, Dim *out);
 
 /* "N", "2*N+1", "7" into buf, always terminated; returns buf. */

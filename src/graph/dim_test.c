@@ -7,38 +7,14 @@
 static Arena arena;
 static SymTab *tab;
 
-static DimVal num(int64_t v)
-{
-    return sdx_dimval_num(v);
-}
-static DimVal named(const char *name)
-{
-    return sdx_dimval_of(sdx_dim_named(tab, name, strlen(name)));
-}
-static DimVal add(DimVal a, DimVal b)
-{
-    return sdx_dimval_add(tab, a, b);
-}
-static DimVal sub(DimVal a, DimVal b)
-{
-    return sdx_dimval_sub(tab, a, b);
-}
-static DimVal mul(DimVal a, DimVal b)
-{
-    return sdx_dimval_mul(tab, a, b);
-}
-static DimVal floordiv(DimVal a, DimVal b)
-{
-    return sdx_dimval_floordiv(tab, a, b);
-}
-static DimVal min(DimVal a, DimVal b)
-{
-    return sdx_dimval_min(tab, a, b);
-}
-static DimVal max(DimVal a, DimVal b)
-{
-    return sdx_dimval_max(tab, a, b);
-}
+static DimVal num(int64_t v) { return sdx_dimval_num(v); }
+static DimVal named(const char *name) { return sdx_dimval_of(sdx_dim_named(tab, name, strlen(name))); }
+static DimVal add(DimVal a, DimVal b) { return sdx_dimval_add(tab, a, b); }
+static DimVal sub(DimVal a, DimVal b) { return sdx_dimval_sub(tab, a, b); }
+static DimVal mul(DimVal a, DimVal b) { return sdx_dimval_mul(tab, a, b); }
+static DimVal floordiv(DimVal a, DimVal b) { return sdx_dimval_floordiv(tab, a, b); }
+static DimVal min(DimVal a, DimVal b) { return sdx_dimval_min(tab, a, b); }
+static DimVal max(DimVal a, DimVal b) { return sdx_dimval_max(tab, a, b); }
 
 static void begin(void)
 {
@@ -61,7 +37,7 @@ static void same_name_same_handle(void)
     CHECK_STR(sdx_dim_name(tab, named("N").sym), "N");
     CHECK_STR(sdx_dim_name(tab, add(named("N"), num(1)).sym), NULL);
     for (int i = 0; i < 1000; i++) {
-        char name[8] = {'s', (char)('0' + i / 100), (char)('0' + i / 10 % 10), (char)('0' + i % 10)};
+        char name[8] = { 's', (char)('0' + i / 100), (char)('0' + i / 10 % 10), (char)('0' + i % 10) };
         CHECK(sdx_dimval_equal(named(name), named(name)));
     }
     sdx_arena_fini(&arena);
@@ -133,6 +109,10 @@ static void broadcasting(void)
     CHECK(sdx_dim_broadcast(tab, 0, 1, &d) && d == 0);
     CHECK(!sdx_dim_broadcast(tab, 2, 3, &d));
     CHECK(sdx_dim_broadcast(tab, n, m, &d) && d != n && d != m && d < 0);
+    Dim again, cut = min(named("N"), num(512)).sym;
+    CHECK(sdx_dim_broadcast(tab, m, n, &again) && again == d);
+    CHECK(sdx_dim_broadcast(tab, m, d, &again) && again == d);
+    CHECK(sdx_dim_broadcast(tab, cut, n, &again) && again == n);
     CHECK(sdx_dim_broadcast(NULL, SDX_DIM_UNKNOWN, SDX_DIM_UNKNOWN, &d) && d == SDX_DIM_UNKNOWN);
     CHECK(sdx_dim_broadcast(NULL, SDX_DIM_UNKNOWN, 5, &d) && d == 5);
     sdx_arena_fini(&arena);
@@ -159,10 +139,7 @@ static void nothing_overflows(void)
     sdx_arena_fini(&arena);
 }
 
-static int64_t bound(void *user, const char *name)
-{
-    return strcmp(name, "N") == 0 ? *(int64_t *)user : -1;
-}
+static int64_t bound(void *user, const char *name) { return strcmp(name, "N") == 0 ? *(int64_t *)user : -1; }
 
 /* Every rule against plain arithmetic, for a range of N. */
 static void evaluation_agrees_with_arithmetic(void)
@@ -183,7 +160,7 @@ static void evaluation_agrees_with_arithmetic(void)
                 CHECK_INT(sdx_dim_eval(tab, sdx_dim_of(rr), bound, &v), 10000 + qqv);
             }
         }
-    CHECK_INT(sdx_dim_eval(tab, named("M").sym, bound, &(int64_t){1}), -1);
+    CHECK_INT(sdx_dim_eval(tab, named("M").sym, bound, &(int64_t){ 1 }), -1);
     sdx_arena_fini(&arena);
 }
 

@@ -49,22 +49,25 @@ static sdx_status slice_axes(const Infer *c, int rank, int n, int *axes, bool *k
     return SDX_OK;
 }
 
-/* Symbolic sizes: what common exports need, [0:], [k:], [:k], [:-k], [k:-j] with step 1 on an axis of size N. */
+/* A start or end clamped to [0, d], when its sign is known. */
+static bool slice_bound(const Infer *c, DimVal d, DimVal at, DimVal *out)
+{
+    DimVal zero = sdx_dimval_num(0);
+    bool negative = at.known ? at.v < 0 : sdx_dimval_lower(c->syms, sdx_dimval_sub(c->syms, zero, at)) > 0;
+    if (!negative && !at.known && sdx_dimval_lower(c->syms, at) < 0) return false;
+    *out = negative ? sdx_dimval_max(c->syms, zero, sdx_dimval_add(c->syms, d, at)) : sdx_dimval_min(c->syms, at, d);
+    return true;
+}
+
+/* Symbolic sizes with step 1, of an axis of size d. */
 static DimVal slice_symbolic(const Infer *c, DimVal d, DimVal start, DimVal end, int64_t step)
 {
     if (step != 1) return sdx_dimval_unknown();
     bool to_end = end.known && end.v >= INT32_MAX;
-    DimVal zero = sdx_dimval_num(0);
+    DimVal zero = sdx_dimval_num(0), from, to = d;
     if (start.known && start.v == 0 && (to_end || sdx_dimval_equal(end, d))) return d;
-    if (!c->syms || !start.known || (!end.known && !to_end)) {
-        /* [0:s] with a symbol s is at most d; equal only if s is. [s:] likewise. */
+    if (!c->syms || !slice_bound(c, d, start, &from) || (!to_end && !slice_bound(c, d, end, &to)))
         return sdx_dimval_unknown();
-    }
-    DimVal from = start, to = to_end ? d : end;
-    if (start.v < 0) from = sdx_dimval_max(c->syms, zero, sdx_dimval_add(c->syms, d, start));
-    else from = sdx_dimval_min(c->syms, start, d);
-    if (!to_end && end.v < 0) to = sdx_dimval_max(c->syms, zero, sdx_dimval_add(c->syms, d, end));
-    else if (!to_end) to = sdx_dimval_min(c->syms, end, d);
     return sdx_dimval_max(c->syms, zero, sdx_dimval_sub(c->syms, to, from));
 }
 

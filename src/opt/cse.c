@@ -66,6 +66,31 @@ static bool attr_is_plain(const Attr *a)
            a->type == ATTR_INTS;
 }
 
+/* Does inference know what n gives, as numbers and symbols? */
+static bool is_known(const Node *n)
+{
+    const Value *v = n->n_out == 1 ? n->out[0] : NULL;
+    if (!v || !v->known.n || !sdx_shape_is_numbers(&v->type.shape)) return false;
+    for (int i = 0; i < v->known.n; i++)
+        if (!v->known.v[i].known && v->known.v[i].sym == SDX_DIM_UNKNOWN) return false;
+    return true;
+}
+
+static uint64_t known_hash(const DimVec *k)
+{
+    uint64_t h = (uint64_t)k->n;
+    for (int i = 0; i < k->n; i++) h = mix(h, k->v[i].known ? (uint64_t)k->v[i].v : ~(uint64_t)k->v[i].sym);
+    return h;
+}
+
+static bool known_same(const Value *a, const Value *b)
+{
+    if (a->known.n != b->known.n || !sdx_same_type(&a->type, &b->type)) return false;
+    for (int i = 0; i < a->known.n; i++)
+        if (!sdx_dimval_equal(a->known.v[i], b->known.v[i])) return false;
+    return true;
+}
+
 static bool is_candidate(const Node *n)
 {
     if (!n->def || (n->def->flags & (OP_RANDOM | OP_CONTROL)) || n->n_in == 0 || n->n_out == 0) return false;
@@ -77,6 +102,7 @@ static bool is_candidate(const Node *n)
 static uint64_t node_hash(const Node *n)
 {
     const void *p;
+    if (is_known(n)) return known_hash(&n->out[0]->known);
     uint64_t h = mix((uint64_t)(uintptr_t)n->def, (uint64_t)n->n_in);
     for (int i = 0; i < n->n_in; i++) h = value_hash(h, n->in[i]);
     for (int i = 0; i < n->n_attrs; i++) {
@@ -89,6 +115,7 @@ static uint64_t node_hash(const Node *n)
 static bool node_same(const Node *a, const Node *b)
 {
     const void *p, *q;
+    if (is_known(a) && is_known(b)) return known_same(a->out[0], b->out[0]);
     if (a->def != b->def || a->n_in != b->n_in || a->n_attrs != b->n_attrs || a->n_out != b->n_out || a->ep != b->ep)
         return false;
     for (int i = 0; i < a->n_in; i++)

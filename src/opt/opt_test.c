@@ -35,6 +35,10 @@ PASS_CASE(computed_twice, "cse",
           "g (float[N] x) => (y) <float a = {2}, float b = {2}> { p = Mul(x, a) q = Mul(x, b) r = Neg(p) s = Neg(q) y "
           "= Mul(r, s) }",
           "g (float[N] x) => (y) <float a = {2}> { p = Mul(x, a) r = Neg(p) y = Mul(r, r) }")
+PASS_CASE(
+    sizes_taken_twice, "cse",
+    "g (float[N,M] x) => (y, z) { u = Neg(x) s = Shape(x) t = Shape(u) y = Cast <to = 1> (s) z = Cast <to = 6> (t) }",
+    "g (float[N,M] x) => (y, z) { s = Shape(x) y = Cast <to = 1> (s) z = Cast <to = 6> (s) }")
 PASS_KEEPS(two_outputs_alike, "cse", "g (float[N] x) => (y, z) { y = Neg(x) z = Neg(x) }")
 PASS_KEEPS(attributes_differ, "cse",
            "g (float[N,2] x) => (y) { a = Softmax <axis = 0> (x) b = Softmax <axis = 1> (x) y = Add(a, b) }")
@@ -105,6 +109,7 @@ SUITE(opt_test)
     RUN(whole_slices);
     RUN(reversed_slice);
     RUN(computed_twice);
+    RUN(sizes_taken_twice);
     RUN(two_outputs_alike);
     RUN(attributes_differ);
     RUN(branch_known);
