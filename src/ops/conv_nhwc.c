@@ -184,6 +184,6 @@ static const OpVer conv_nhwc_vers[] = { { 1, { TS_F32 | TS_F16 | TS_BF16 } }, { 
 
 const OpDef sdx_op_sdx_Conv = {
     .name = "Conv", .domain = "sdx", .sig = "T,T,T?,T?->T", .attrs = conv_nhwc_attrs,
-    .attrs_size = sizeof(ConvNhwcAttrs), .vers = conv_nhwc_vers, .flags = OP_F32_MATH | OP_LAZY_PACK,
+    .attrs_size = sizeof(ConvNhwcAttrs), .vers = conv_nhwc_vers, .flags = OP_F32_MATH | OP_LAZY_PACK, .packed = 1u << 1,
     .infer = conv_nhwc_infer, .cpu = { conv_nhwc_prepare, conv_nhwc_run },
 };

@@ -92,5 +92,5 @@ static const OpVer fused_vers[] = { { 1, { TS_F32 | TS_F16 | TS_BF16 } }, { 0 } 
 
 const OpDef sdx_op_sdx_MatMul = {
     .name = "MatMul", .domain = "sdx", .sig = "T,T,T?,T?->T", .attrs = fused_attrs, .attrs_size = sizeof(FusedAttrs),
-    .vers = fused_vers, .flags = OP_F32_MATH | OP_LAZY_PACK, .infer = fused_infer, .cpu = { fused_prepare, fused_run },
+    .vers = fused_vers, .flags = OP_F32_MATH | OP_LAZY_PACK, .packed = 1u << 1, .infer = fused_infer, .cpu = { fused_prepare, fused_run },
 };

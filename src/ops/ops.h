@@ -181,6 +181,7 @@ struct OpDef {
     size_t attrs_size;
     const OpVer *vers;
     unsigned flags;
+    uint32_t packed; /* bit i: input i, when a constant of type float, is read through sdx_prepare_pack alone */
     sdx_status (*infer)(Infer *c);
     OpCpu cpu;
     /* Optional. Given numbers for all shapes: is output o a contiguous run of bytes of input *in at *offset? */

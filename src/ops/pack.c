@@ -128,8 +128,25 @@ static bool packs_is_mapped(const PackCache *c, const void *data, size_t nbytes)
     return false;
 }
 
-static sdx_status packs_get(PackCache *c, const Wanted *w, void (*pack)(void *user, void *dst, const Tensor *src),
-                            void *user, const void **out, Err *err)
+typedef void PackFn(void *user, void *dst, const Tensor *src);
+
+/* Kernels read whole elements: what the file left misaligned is packed from an aligned copy, gone again afterwards. */
+static sdx_status pack_aligned(const Alloc *a, PackFn *pack, void *user, void *dst, const Wanted *w, Err *err)
+{
+    if (sdx_tensor_is_aligned(w->src)) {
+        pack(user, dst, w->src);
+        return SDX_OK;
+    }
+    Tensor copy = *w->src;
+    copy.data = sdx_alloc(a, w->src_nbytes);
+    if (!copy.data) return sdx_fail(err, SDX_OUT_OF_MEMORY, "out of memory for %zu bytes to pack from", w->src_nbytes);
+    memcpy(copy.data, w->src->data, w->src_nbytes);
+    pack(user, dst, &copy);
+    sdx_free(a, copy.data);
+    return SDX_OK;
+}
+
+static sdx_status packs_get(PackCache *c, const Wanted *w, PackFn *pack, void *user, const void **out, Err *err)
 {
     Hold *spare = c->alloc->alloc(c->alloc->user, sizeof *spare, _Alignof(max_align_t));
     TRY_MEM(spare, err);
@@ -143,7 +160,12 @@ static sdx_status packs_get(PackCache *c, const Wanted *w, void (*pack)(void *us
             sdx_free(c->alloc, spare);
             return sdx_fail(err, SDX_OUT_OF_MEMORY, "out of memory for %zu bytes of packed weights", w->nbytes);
         }
-        pack(user, made->data, w->src);
+        sdx_status st = pack_aligned(c->alloc, pack, user, made->data, w, err);
+        if (st != SDX_OK) {
+            sdx_free(made->alloc, made);
+            sdx_free(c->alloc, spare);
+            return st;
+        }
         sdx_lock(&table.lock);
         found = table_find(c, w, &spare);
         if (!found) {
@@ -174,9 +196,8 @@ sdx_status sdx_prepare_pack(Prepare *p, int i, const char *key, size_t nbytes,
     if (!p->packs) {
         void *dst = sdx_arena_alloc(p->arena, nbytes, SDX_ALIGN);
         TRY_MEM(dst, p->err);
-        pack(user, dst, w.src);
         *out = dst;
-        return SDX_OK;
+        return pack_aligned(p->arena->alloc, pack, user, dst, &w, p->err);
     }
     w.hash = pack_hash(&w);
     w.is_mapped = packs_is_mapped(p->packs, w.src->data, w.src_nbytes);

@@ -72,11 +72,17 @@ static sdx_status slot_read(Compiler *c, Prog *p, const Value *v, int *slot)
     return slot_add(c, p, v, slot);
 }
 
+static bool takes_misaligned(const Node *n, int i)
+{
+    bool is_packed = i < 32 && n->def->packed >> i & 1 && n->in[i]->constant->dtype == DT_FLOAT;
+    return n->def->flags & OP_ANY_ALIGN || (is_packed && sdx_value_is_const(n->in[i]));
+}
+
 /* Elements that the file left misaligned, for code that cannot take them so. */
 static sdx_status align_constants(Compiler *c, const Node *n)
 {
     for (int i = 0; i < n->n_in; i++)
-        if (n->in[i] && (n->in[i]->flags & VALUE_UNALIGNED) && !(n->def->flags & OP_ANY_ALIGN))
+        if (n->in[i] && (n->in[i]->flags & VALUE_UNALIGNED) && !takes_misaligned(n, i))
             TRY(sdx_value_align(n->in[i], c->err));
     return SDX_OK;
 }
