@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Lay ONNX's test cases out as files: fetch_conformance.py OUT
 
-OUT gets node, node-history, simple, pytorch-converted, pytorch-operator, real (with light), and
-a file `complete` at the end. They come from ../shared/conformance/*.tar.xz where that folder exists.
-Elsewhere they come from the `onnx` packages: 1.22 carries files (its node cases become
-node-history/v1.22), and the newest release generates the current node cases.
+OUT gets node, simple, pytorch-converted, pytorch-operator, real (with light), cases of older operator
+versions, and a file `complete` at the end. They come from ../shared/conformance/*.tar.xz where that
+folder exists; the older cases are node-history then. Elsewhere they come from the `onnx` packages: 1.22
+carries files (its node cases become node-v1.22), and the newest release generates the current node cases.
 """
 import pathlib
 import shutil
@@ -27,7 +27,7 @@ def from_packages(out):
     data = pathlib.Path(onnx.__file__).parent / "backend/test/data"
     for group in "simple", "pytorch-converted", "pytorch-operator", "real", "light":
         shutil.copytree(data / group, out / group, dirs_exist_ok=True)
-    shutil.copytree(data / "node", out / "node-history/v1.22", dirs_exist_ok=True)
+    shutil.copytree(data / "node", out / "node-v1.22", dirs_exist_ok=True)
 
     generator = out / "generator"
     subprocess.check_call([sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps",

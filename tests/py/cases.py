@@ -20,7 +20,7 @@ RTOL, ATOL = 1e-3, 1e-4
 
 def file_name(output):
     """The name `sdx run -o` gives an output's file: what does not fit in a file name becomes _."""
-    return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in output) + ".npy"
+    return "".join("_" if c in '/\\:"*?<>|' or ord(c) < 32 else c for c in output) + ".npy"
 
 
 def upstream(model, threads=1, optimise=False):
