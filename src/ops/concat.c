@@ -86,7 +86,6 @@ static sdx_status concat_run(Run *r)
         at += n;
         if (n == 0 || rows == 0 || dst == r->in[i]->t.data) continue;
         Move m = { .rank = 2, .size = size, .dims = { rows, n }, .to = { sum * inner, 1 }, .from = { n, 1 } };
-        sdx_move_merge(&m);
         sdx_move_run(r, &m, dst, r->in[i]->t.data);
     }
     return SDX_OK;
@@ -101,7 +100,7 @@ static const OpVer concat_vers[] = {
 
 const OpDef sdx_op_Concat = {
     .name = "Concat", .sig = "T+->T", .attrs = concat_attrs, .attrs_size = sizeof(ConcatAttrs), .vers = concat_vers,
-    .infer = concat_infer, .cpu = { NULL, concat_run },
+    .infer = concat_infer, .cpu = { sdx_move_prepare, concat_run },
 };
 
 /* -- Split --------------------------------------------------------------------------------------------------------- */
@@ -195,7 +194,6 @@ static sdx_status split_run(Run *r)
         int64_t n = dims[axis] * inner;
         if (n == 0 || rows == 0 || y == src) continue;
         Move m = { .rank = 2, .size = size, .dims = { rows, n }, .to = { n, 1 }, .from = { x->dims[axis] * inner, 1 } };
-        sdx_move_merge(&m);
         sdx_move_run(r, &m, y, src);
     }
     if (at != x->dims[axis]) return sdx_run_fail(r, "split's sizes do not add up to the axis, %" PRId64, x->dims[axis]);
@@ -230,5 +228,5 @@ static const OpVer split_vers[] = {
 
 const OpDef sdx_op_Split = {
     .name = "Split", .sig = "T,i64?->T+", .attrs = split_attrs, .attrs_size = sizeof(SplitAttrs), .vers = split_vers,
-    .infer = split_infer, .cpu = { NULL, split_run }, .alias = split_alias,
+    .infer = split_infer, .cpu = { sdx_move_prepare, split_run }, .alias = split_alias,
 };

@@ -61,7 +61,6 @@ static sdx_status expand_run(Run *r)
     if (!sdx_shape_count(dims, rank, &count) || !count) return SDX_OK;
     memcpy(m.dims, dims, sizeof dims);
     sdx_row_major(dims, rank, m.to);
-    sdx_move_merge(&m);
     sdx_move_run(r, &m, y, x->data);
     return SDX_OK;
 }
@@ -69,7 +68,7 @@ static sdx_status expand_run(Run *r)
 static const OpVer expand_vers[] = { { 13, { TS_ALL_13 } }, { 8, { TS_ALL_1 } }, { 0 } };
 
 const OpDef sdx_op_Expand = {
-    .name = "Expand", .sig = "T,i64->T", .vers = expand_vers, .infer = expand_infer, .cpu = { NULL, expand_run },
+    .name = "Expand", .sig = "T,i64->T", .vers = expand_vers, .infer = expand_infer, .cpu = { sdx_move_prepare, expand_run },
 };
 
 /* -- Tile ---------------------------------------------------------------------------------------------------------- */
@@ -121,7 +120,6 @@ static sdx_status tile_run(Run *r)
             m.from[m.rank++] = from[k];
         }
     }
-    sdx_move_merge(&m);
     sdx_move_run(r, &m, y, x->data);
     return SDX_OK;
 }
@@ -151,5 +149,5 @@ static sdx_status tile_from_1(Node *n, Err *err)
 static const OpVer tile_vers[] = { { 13, { TS_ALL_13 } }, { 6, { TS_ALL_1 } }, { 1, { TS_FLT }, tile_from_1 }, { 0 } };
 
 const OpDef sdx_op_Tile = {
-    .name = "Tile", .sig = "T,i64->T", .vers = tile_vers, .infer = tile_infer, .cpu = { NULL, tile_run },
+    .name = "Tile", .sig = "T,i64->T", .vers = tile_vers, .infer = tile_infer, .cpu = { sdx_move_prepare, tile_run },
 };

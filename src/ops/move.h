@@ -10,12 +10,14 @@
 typedef struct Move {
     int rank;
     size_t size; /* of an element, in bytes */
-    int64_t dims[SDX_MAX_RANK + 1], to[SDX_MAX_RANK + 1], from[SDX_MAX_RANK + 1];
+    int64_t dims[SDX_MAX_RANK], to[SDX_MAX_RANK], from[SDX_MAX_RANK];
 } Move;
 
-/* Drops sizes of 1 and merges neighbours that lie in line on both sides. Call once, before running. */
-void sdx_move_merge(Move *m);
+/* The prepare of operators that move: state is the table of kernels, which sdx_move_run takes from r. */
+sdx_status sdx_move_prepare(Prepare *p);
 /* Copies, spread over the pool of r. dst and src do not overlap. */
 void sdx_move_run(const Run *r, const Move *m, void *dst, const void *src);
+/* Is the source one run of elements in the order of the destination? */
+bool sdx_move_is_run(const Move *m);
 
 #endif

@@ -227,7 +227,6 @@ static sdx_status join_run(Run *r)
         int64_t n = (a->new_axis ? 1 : s->items[i].t.dims[axis]) * inner;
         if (n && rows) {
             Move m = { .rank = 2, .size = size, .dims = { rows, n }, .to = { sum * inner, 1 }, .from = { n, 1 } };
-            sdx_move_merge(&m);
             sdx_move_run(r, &m, (char *)y + (size_t)at * size, s->items[i].t.data);
         }
         at += n;
@@ -281,7 +280,6 @@ static sdx_status splitseq_part(Run *r, const Tensor *x, int axis, bool drop, in
     if (rows > 0 && n * inner > 0) {
         Move m = { .rank = 2, .size = sdx_dtype_size(x->dtype), .dims = { rows, n * inner }, .to = { n * inner, 1 },
                    .from = { x->dims[axis] * inner, 1 } };
-        sdx_move_merge(&m);
         sdx_move_run(r, &m, item.t.data, (const char *)x->data + (size_t)(at * inner) * m.size);
     }
     sdx_status st = sdx_seq_insert(made(r), part, &item, r->err);
@@ -337,9 +335,9 @@ const OpDef sdx_op_SequenceErase = {
 };
 const OpDef sdx_op_ConcatFromSequence = {
     .name = "ConcatFromSequence", .sig = "seq(T)->T", .attrs = join_attrs, .attrs_size = sizeof(JoinAttrs),
-    .vers = seq_vers, .flags = OP_DATA_SHAPE, .infer = join_infer, .cpu = { NULL, join_run },
+    .vers = seq_vers, .flags = OP_DATA_SHAPE, .infer = join_infer, .cpu = { sdx_move_prepare, join_run },
 };
 const OpDef sdx_op_SplitToSequence = {
     .name = "SplitToSequence", .sig = "T,U?->seq(T)", .attrs = splitseq_attrs, .attrs_size = sizeof(SplitSeqAttrs),
-    .vers = splitseq_vers, .infer = splitseq_infer, .cpu = { NULL, splitseq_run },
+    .vers = splitseq_vers, .infer = splitseq_infer, .cpu = { sdx_move_prepare, splitseq_run },
 };

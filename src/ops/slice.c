@@ -167,7 +167,6 @@ static sdx_status slice_run(Run *r)
     if (!sdx_dims_product(p.dims, 0, x->rank)) return SDX_OK;
     const char *src = (const char *)x->data + p.offset * (int64_t)p.m.size;
     if (y == src) return SDX_OK;
-    sdx_move_merge(&p.m);
     sdx_move_run(r, &p.m, y, src);
     return SDX_OK;
 }
@@ -180,8 +179,7 @@ static bool slice_alias(const Prepare *p, int o, int *in, size_t *offset)
     for (int i = 0; i < 4; i++)
         if (t[i] && !t[i]->data && sdx_tensor_count(t[i])) return false;
     if (slice_plan(x, t, &plan)) return false;
-    sdx_move_merge(&plan.m);
-    if (plan.m.rank != 1 || plan.m.to[0] != 1 || plan.m.from[0] != 1) return false;
+    if (!sdx_move_is_run(&plan.m)) return false;
     *in = 0;
     *offset = (size_t)plan.offset * plan.m.size;
     return true;
@@ -202,6 +200,6 @@ static const OpVer slice_vers[] = {
 };
 
 const OpDef sdx_op_Slice = {
-    .name = "Slice", .sig = "T,U,U,U?,U?->T", .vers = slice_vers, .infer = slice_infer, .cpu = { NULL, slice_run },
+    .name = "Slice", .sig = "T,U,U,U?,U?->T", .vers = slice_vers, .infer = slice_infer, .cpu = { sdx_move_prepare, slice_run },
     .alias = slice_alias,
 };

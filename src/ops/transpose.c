@@ -63,7 +63,6 @@ static sdx_status transpose_run(Run *r)
     sdx_row_major(m.dims, m.rank, m.to);
     TRY(sdx_run_output(r, 0, x->dtype, m.rank, m.dims, &y));
     if (!sdx_tensor_count(x)) return SDX_OK;
-    sdx_move_merge(&m);
     sdx_move_run(r, &m, y, x->data);
     return SDX_OK;
 }
@@ -74,7 +73,7 @@ static const OpVer transpose_vers[] = {
 
 const OpDef sdx_op_Transpose = {
     .name = "Transpose", .sig = "T->T", .attrs = transpose_attrs, .attrs_size = sizeof(TransposeAttrs),
-    .vers = transpose_vers, .flags = OP_BYTE_MOVER, .infer = transpose_infer, .cpu = { NULL, transpose_run },
+    .vers = transpose_vers, .flags = OP_BYTE_MOVER, .infer = transpose_infer, .cpu = { sdx_move_prepare, transpose_run },
 };
 
 /* -- DepthToSpace and SpaceToDepth --------------------------------------------------------------------------------- */
@@ -145,7 +144,6 @@ static sdx_status depth_run(Run *r, bool to_space)
     s[4] = deep[5];
     s[5] = deep[crd ? 3 : 2];
     memcpy(to_space ? m.to : m.from, wide, sizeof wide);
-    sdx_move_merge(&m);
     sdx_move_run(r, &m, y, x->data);
     return SDX_OK;
 }
@@ -160,9 +158,9 @@ static const OpVer space_to_depth_vers[] = { { 28, { TS_ALL_13 } }, { 13, { TS_A
 
 const OpDef sdx_op_DepthToSpace = {
     .name = "DepthToSpace", .sig = "T->T", .attrs = depth_attrs, .attrs_size = sizeof(DepthAttrs),
-    .vers = depth_to_space_vers, .infer = depth_to_space_infer, .cpu = { NULL, depth_to_space_run },
+    .vers = depth_to_space_vers, .infer = depth_to_space_infer, .cpu = { sdx_move_prepare, depth_to_space_run },
 };
 const OpDef sdx_op_SpaceToDepth = {
     .name = "SpaceToDepth", .sig = "T->T", .attrs = depth_attrs, .attrs_size = sizeof(DepthAttrs),
-    .vers = space_to_depth_vers, .infer = space_to_depth_infer, .cpu = { NULL, space_to_depth_run },
+    .vers = space_to_depth_vers, .infer = space_to_depth_infer, .cpu = { sdx_move_prepare, space_to_depth_run },
 };
