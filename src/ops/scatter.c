@@ -154,9 +154,11 @@ static const OpVer scatter_vers[] = {
     { 11, { TS_ALL_1, TS_IDX }, scatter_rename }, { 9, { TS_ALL_1, TS_IDX } }, { 0 }
 };
 
+static const AttrSpec scatter_attrs[] = { OP_INT(ElementsAttrs, axis, 0), OP_ATTR_END };
+
 const OpDef sdx_op_Scatter = {
-    .name = "Scatter", .sig = "T,U,T->T", .attrs = elements_attrs, .attrs_size = sizeof(ElementsAttrs),
-    .vers = scatter_vers, .flags = OP_INPLACE, .infer = elements_infer, .cpu = { elements_prepare, elements_run },
+    .name = "Scatter", .sig = "T,U,T->T", .attrs = scatter_attrs, .attrs_size = sizeof(ElementsAttrs),
+    .vers = scatter_vers, .infer = sdx_infer_same_shape,
 };
 
 /* -- ScatterND ----------------------------------------------------------------------------------------------------- */
