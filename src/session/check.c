@@ -43,16 +43,14 @@ static bool shape_fits(const Shape *s, const Tensor *t)
     return true;
 }
 
-static bool same_but_for_ones(const Shape *s, const Tensor *t)
+/* Would t fit from dimension k on, from i on of s, with sizes of 1 added or removed? */
+static bool fits_but_for_ones(const Shape *s, int i, const Tensor *t, int k)
 {
-    int i = 0, k = 0;
-    for (;;) {
-        while (i < s->rank && s->dims[i] == 1) i++;
-        while (k < t->rank && t->dims[k] == 1) k++;
-        if (i == s->rank || k == t->rank) return i == s->rank && k == t->rank;
-        if (s->dims[i] >= 0 && s->dims[i] != t->dims[k]) return false;
-        i++, k++;
-    }
+    if (i == s->rank && k == t->rank) return true;
+    if (i < s->rank && (s->dims[i] == 1 || s->dims[i] < 0) && fits_but_for_ones(s, i + 1, t, k)) return true;
+    if (k < t->rank && t->dims[k] == 1 && fits_but_for_ones(s, i, t, k + 1)) return true;
+    return i < s->rank && k < t->rank && (s->dims[i] < 0 || s->dims[i] == t->dims[k]) &&
+           fits_but_for_ones(s, i + 1, t, k + 1);
 }
 
 static void check_tensor(Complaints *c, const Session *s, const Value *v, const Type *want, const Tensor *t)
@@ -70,7 +68,7 @@ static void check_tensor(Complaints *c, const Session *s, const Value *v, const 
         complain(c, "input `%s` has shape %s but no data", v->name, dims);
     else if (!shape_fits(&want->shape, t))
         complain(c, "input `%s` has shape %s, the model takes %s: %s", v->name, dims, declared,
-                 same_but_for_ones(&want->shape, t)     ? "add or remove dimensions of size 1"
+                 want->shape.rank != t->rank && fits_but_for_ones(&want->shape, 0, t, 0) ? "add or remove dimensions of size 1"
                  : want->shape.rank != t->rank          ? "give it that number of dimensions"
                                                         : "numbers have to match, names stand for any size");
 }

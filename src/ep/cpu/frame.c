@@ -246,14 +246,8 @@ sdx_status sdx_step_dynamic(Run *r)
     bool *in_const = sdx_arena_array(work, bool, pn->n_in);
     if (!in_const) return sdx_root_no_memory(root, r->err);
     for (int i = 0; i < pn->n_in; i++) in_const[i] = pn->in[i] >= 0 && p->slots[pn->in[i]].kind == SLOT_CONST;
-    if (!(pn->node->def->flags & OP_CONTROL)) {
-        sdx_status st = sdx_eval_outputs(pn->node, r->in, r->out, sdx_heap_alloc(root->heap), work, r->err);
-        if (st == SDX_OUT_OF_MEMORY && sdx_heap_refused(root->heap)) {
-            sdx_err_clear(r->err);
-            return sdx_root_no_memory(root, r->err);
-        }
-        TRY(st);
-    }
+    if (!(pn->node->def->flags & OP_CONTROL))
+        TRY(sdx_eval_outputs(pn->node, r->in, r->out, sdx_heap_alloc(root->heap), work, r->err));
     return sdx_run_once(&f->env, &p->prog->ep->tools, pn->node, r->in, pn->n_in, in_const, r->out, pn->n_out, work,
                         r->err);
 }
@@ -442,6 +436,10 @@ sdx_status sdx_cpu_run(void *plan, const EpIo *io, Err *err)
     st = frame_run(f, io, false);
     sdx_pool_leave(pool);
     sdx_heap_uncharge(f->own_root.heap, p->slab_nbytes);
+    if (st == SDX_OUT_OF_MEMORY && sdx_heap_refused(f->own_root.heap)) {
+        sdx_err_clear(&f->err); /* nodes that allocate cannot tell the ceiling from the allocator */
+        st = sdx_root_no_memory(&f->own_root, &f->err);
+    }
     if (st != SDX_OK && err && err->code == SDX_OK) *err = f->err;
     root_end(f);
     frame_give(f);
