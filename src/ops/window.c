@@ -9,8 +9,9 @@
 
 int sdx_window_auto_pad(Str s)
 {
+    if (s.n == 0) return PAD_EXPLICIT;
     static const struct { const char *name; int mode; } modes[] = {
-        { "", PAD_EXPLICIT }, { "NOTSET", PAD_EXPLICIT }, { "VALID", PAD_VALID },
+        { "NOTSET", PAD_EXPLICIT }, { "VALID", PAD_VALID },
         { "SAME_UPPER", PAD_SAME_UPPER }, { "SAME_LOWER", PAD_SAME_LOWER },
     };
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
