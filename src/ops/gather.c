@@ -101,7 +101,7 @@ static const OpVer gather_vers[] = {
 
 const OpDef sdx_op_Gather = {
     .name = "Gather", .sig = "T,U->T", .attrs = axis_attrs, .attrs_size = sizeof(AxisAttrs), .vers = gather_vers,
-    .flags = OP_BYTE_MOVER, .infer = gather_infer, .cpu = { NULL, gather_run },
+    .flags = OP_BYTE_MOVER, .moved = 1u << 0, .infer = gather_infer, .cpu = { NULL, gather_run },
 };
 
 /* -- GatherElements: y[i][j] = x[index[i][j]][j] along axis 0 ------------------------------------------------------ */

@@ -181,6 +181,7 @@ struct OpDef {
     size_t attrs_size;
     const OpVer *vers;
     unsigned flags;
+    uint32_t moved;  /* bit i: input i is read through memcpy alone, so a constant may lie misaligned */
     uint32_t packed; /* bit i: input i, when a constant of type float, is read through sdx_prepare_pack alone */
     sdx_status (*infer)(Infer *c);
     OpCpu cpu;

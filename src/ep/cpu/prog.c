@@ -74,8 +74,10 @@ static sdx_status slot_read(Compiler *c, Prog *p, const Value *v, int *slot)
 
 static bool takes_misaligned(const Node *n, int i)
 {
-    bool is_packed = i < 32 && n->def->packed >> i & 1 && n->in[i]->constant->dtype == DT_FLOAT;
-    return n->def->flags & OP_ANY_ALIGN || (is_packed && sdx_value_is_const(n->in[i]));
+    const OpDef *def = n->def;
+    if (i >= 32) return false;
+    bool is_packed = def->packed >> i & 1 && n->in[i]->constant->dtype == DT_FLOAT && sdx_value_is_const(n->in[i]);
+    return is_packed || def->moved >> i & 1;
 }
 
 /* Elements that the file left misaligned, for code that cannot take them so. */
