@@ -218,7 +218,7 @@ void sdx_value_remove(Value *v);
 /* Allocates element storage for t in the model's arena (or a model-owned buffer when large). */
 void *sdx_model_tensor_data(Model *m, const Tensor *t);
 bool sdx_value_is_const(const Value *v); /* has content that nobody can override */
-/* Files align nothing. Import copies misaligned constants up to 64 kB and leaves larger ones in the mapping, flagged
+/* Files align nothing. Import copies misaligned constants up to 16 kB and leaves larger ones in the mapping, flagged
  * VALUE_UNALIGNED, so that weights which get packed never take memory twice. Code that reads through memcpy (packing,
  * moving bytes: OpDef.moved, .packed) takes them as they are; whoever hands such elements to other code calls this first. The
  * model keeps the aligned copy. Not thread-safe: call it while a session is being opened. */

@@ -8,7 +8,7 @@
 #include "tensor/element.h"
 
 /* Misaligned elements up to this size are copied to an aligned place at import (see sdx_value_align). */
-#define COPY_MAX ((size_t)64 << 10)
+#define COPY_MAX ((size_t)16 << 10)
 
 /* -- typed fields -------------------------------------------------------------------------------------------------- */
 

@@ -53,7 +53,8 @@ sdx_status sdx_import_operator(Import *im, const Scope *s, const PNode *p, const
     TRY(sdx_import_name(im->scratch, p->op_type, &name, err));
     int64_t opset = sdx_import_opset(s->opsets, p->domain);
     *def = custom_op(im->opt, domain, name);
-    if (!*def) *def = sdx_op_find(domain, name);
+    bool internal = strcmp(domain, "sdx") == 0; /* forms that rewrites make; files have no right to them */
+    if (!*def && !internal) *def = sdx_op_find(domain, name);
     if (*def) {
         *ver = op_row(*def, opset);
         return SDX_OK;
