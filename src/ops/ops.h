@@ -166,8 +166,7 @@ enum { /* OpDef.flags */
     OP_DATA_SHAPE = 64,    /* output shapes depend on input contents beyond what infer can know */
     OP_ELEMENTWISE = 128,  /* pointwise over broadcast inputs */
     OP_CONTROL = 256,      /* runs nested graphs */
-    OP_LAZY_PACK = 512,    /* packs constant inputs in prepare */
-    OP_ANY_ALIGN = 1024    /* reads inputs through memcpy (or types of alignment 1) only: see sdx_value_align */
+    OP_LAZY_PACK = 512    /* packs constant inputs in prepare */
 };
 
 struct OpDef {
