@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/cpu.h"
+#include "kern/convert/convert.h"
 #include "kern/conv/depthwise.h"
 #include "kern/gemm/igemm_tile.h"
 #include "kern/gemm/tile.h"
@@ -25,6 +26,7 @@
 #include "kern/map/map2.h"
 #include "kern/move/move.h"
 #include "kern/norm/norm.h"
+#include "kern/quant/quantize.h"
 #include "kern/reduce/reduce.h"
 #include "kern/softmax/softmax.h"
 #include "kern/types.h"

@@ -152,7 +152,7 @@ static bool int_formula(unsigned map, int64_t a, int64_t b, size_t size, int64_t
     case SDX_MAP2_bor: *y = a | b; return true;
     case SDX_MAP2_bxor: *y = a ^ b; return true;
     case SDX_MAP2_shl: *y = b >= 0 && b < bits ? (int64_t)((uint64_t)(a & wide) << b) : 0; return true;
-    case SDX_MAP2_shr: *y = b >= 0 && b < bits ? a >> b : 0; return true;
+    case SDX_MAP2_shr: *y = a >> (b >= 0 && b < bits ? b : 63); return true;
     case SDX_MAP2_land: *y = a && b; return true;
     case SDX_MAP2_lor: *y = a || b; return true;
     case SDX_MAP2_lxor: *y = !a != !b; return true;

@@ -1,0 +1,26 @@
+/* kern/quant/quantize.h - linear quantisation of floats, element by element.
+ *
+ *   q = clamp(round(x / scale) + zero, lo, hi)   half to even; NaN gives lo
+ *   x = (q - zero) * scale                       the difference wraps for i32
+ *
+ * lo and hi lie in q's type, -65536 <= zero <= 65535, and bound elements of 4 or 2 bits, which are then packed by
+ * kern/convert. The _each forms take a scale and a zero (NULL: 0) for every element: one row of a tensor whose last
+ * axis is quantised by channel. scale > 0; a division, as the standard defines it, not a multiplication. */
+#ifndef SDX_KERN_QUANT_QUANTIZE_H
+#define SDX_KERN_QUANT_QUANTIZE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The quantised types, by which the arrays below are indexed; SDX_Q_i32 is dequantised only. */
+enum { SDX_Q_u8, SDX_Q_i8, SDX_Q_u16, SDX_Q_i16, SDX_Q_i32, SDX_Q_COUNT };
+
+typedef void QuantizeF32(void *q, const float *x, size_t n, float scale, int32_t zero, int32_t lo, int32_t hi);
+typedef void QuantizeEachF32(void *q, const float *x, size_t n, const float *scale, const int32_t *zero, int32_t lo, int32_t hi);
+typedef void DequantizeF32(float *x, const void *q, size_t n, float scale, int32_t zero);
+typedef void DequantizeEachF32(float *x, const void *q, size_t n, const float *scale, const int32_t *zero);
+
+/* range[0] = min(0, x), range[1] = max(0, x): what dynamic quantisation needs. NaNs are passed over. */
+typedef void RangeF32(float range[2], const float *x, size_t n);
+
+#endif

@@ -1,0 +1,144 @@
+/* Linear quantisation, against its formula in double. */
+#include "check.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct Type {
+    const char *name;
+    size_t size;
+    int32_t lo, hi;
+} Type;
+
+static const Type types[SDX_Q_COUNT] = {{"u8", 1, 0, 255},
+                                        {"i8", 1, -128, 127},
+                                        {"u16", 2, 0, 65535},
+                                        {"i16", 2, -32768, 32767},
+                                        {"i32", 4, INT32_MIN, INT32_MAX}};
+
+static int32_t at(unsigned type, const void *q, size_t i)
+{
+    switch (type) {
+    case SDX_Q_u8: return ((const uint8_t *)q)[i];
+    case SDX_Q_i8: return ((const int8_t *)q)[i];
+    case SDX_Q_u16: return ((const uint16_t *)q)[i];
+    case SDX_Q_i16: return ((const int16_t *)q)[i];
+    default: return ((const int32_t *)q)[i];
+    }
+}
+
+static int32_t formula(float x, float scale, int32_t zero, int32_t lo, int32_t hi)
+{
+    float t = x / scale;
+    if (isnan(t)) return lo;
+    double r = rint((double)t) + zero;
+    return r < lo ? lo : r > hi ? hi : (int32_t)r;
+}
+
+static void check_type(const Check *c, unsigned type)
+{
+    const Type *t = &types[type];
+    for (size_t l = 0; l < ck_nlengths; l++)
+        for (int small = 0; small < 2; small++) {
+            size_t n = ck_lengths[l];
+            int32_t lo = small ? t->lo / 16 : t->lo, hi = small ? t->hi / 16 : t->hi, zero = small ? 3 : t->lo / 3 + 7;
+            float *x = ck_buf(n * 4, 4 * (l % 3)), *scale = ck_buf(n * 4, 4), *back = ck_buf(n * 4, 4 * (l % 5));
+            int32_t *zeros = ck_buf(n * 4, 0);
+            char *q = ck_buf(n * t->size, t->size * (l % 7));
+            ck_floats(x, n, -200, 200);
+            for (size_t i = 0; i < n; i += 2) x[i] = rintf(x[i]) + 0.5f; /* ties */
+            ck_plain(scale, n, 0.01f, 4);
+            for (size_t i = 0; i < n; i++) zeros[i] = small ? (int32_t)(ck_rand() % 9) - 4 : 0;
+            if (type == SDX_Q_i32) {
+                ck_bytes(q, n * 4);
+            } else {
+                c->k->quantize_each_f32[type](q, x, n, scale, small ? zeros : NULL, lo, hi);
+                for (size_t i = 0; i < n; i++)
+                    if (at(type, q, i) != formula(x[i], scale[i], zeros[i], lo, hi))
+                        ck_fail("each: %.9g / %.9g + %d is %d, not %d", (double)x[i], (double)scale[i], zeros[i],
+                                at(type, q, i), formula(x[i], scale[i], zeros[i], lo, hi));
+                c->k->quantize_f32[type](q, x, n, 1, zero, lo, hi);
+                c->k->quantize_f32[type](q, x, n, 0.3f, zero, lo, hi);
+                for (size_t i = 0; i < n; i++)
+                    if (at(type, q, i) != formula(x[i], 0.3f, zero, lo, hi))
+                        ck_fail("%.9g / 0.3 + %d is %d, not %d", (double)x[i], zero, at(type, q, i), formula(x[i], 0.3f, zero, lo, hi));
+            }
+            c->k->dequantize_f32[type](back, q, n, 0.7f, zero);
+            for (size_t i = 0; i < n; i++) {
+                float want = (float)(int32_t)((uint32_t)at(type, q, i) - (uint32_t)zero) * 0.7f;
+                if (back[i] != want) ck_fail("(%d - %d) * 0.7 is %.9g, not %.9g", at(type, q, i), zero, (double)back[i], (double)want);
+            }
+            c->k->dequantize_each_f32[type](back, q, n, scale, small ? zeros : NULL);
+            for (size_t i = 0; i < n; i++) {
+                float want = (float)(int32_t)((uint32_t)at(type, q, i) - (uint32_t)zeros[i]) * scale[i];
+                if (back[i] != want) ck_fail("each: %d is %.9g, not %.9g", at(type, q, i), (double)back[i], (double)want);
+            }
+            ck_margins();
+            ck_free();
+        }
+}
+
+static void check_range(const Check *c)
+{
+    for (size_t l = 0; l < ck_nlengths; l++) {
+        size_t n = ck_lengths[l];
+        float *x = ck_buf(n * 4, 4 * (l % 3)), got[2], lo = 0, hi = 0;
+        ck_floats(x, n, l % 2 ? 1 : -3, l % 3 ? 3 : -1);
+        for (size_t i = 0; i < n; i++) lo = x[i] < lo ? x[i] : lo, hi = x[i] > hi ? x[i] : hi;
+        c->k->range_f32(got, x, n);
+        if (got[0] != lo || got[1] != hi) ck_fail("n = %zu: [%g, %g]", n, (double)got[0], (double)got[1]);
+        ck_free();
+    }
+}
+
+typedef struct Timed {
+    const Kern *k;
+    unsigned type;
+    float *x;
+    void *q;
+    size_t n;
+} Timed;
+static void time_quantize(void *arg)
+{
+    Timed *t = arg;
+    t->k->quantize_f32[t->type](t->q, t->x, t->n, 0.03f, 5, types[t->type].lo, types[t->type].hi);
+}
+static void time_dequantize(void *arg)
+{
+    Timed *t = arg;
+    t->k->dequantize_f32[t->type](t->x, t->q, t->n, 0.03f, 5);
+}
+static void time_range(void *arg)
+{
+    Timed *t = arg;
+    float out[2];
+    t->k->range_f32(out, t->x, t->n);
+}
+
+static void bench(const Check *c, unsigned type, const char *what, void (*call)(void *))
+{
+    enum { N = 4096 };
+    if (!ck_begin(c, "quant %s %s", what, types[type].name)) return;
+    Timed t = {c->k, type, ck_buf(N * 4, 0), ck_buf(N * 4, 0), N};
+    ck_plain(t.x, N, -4, 4);
+    memset(t.q, 1, N * 4);
+    ck_report(ck_time(call, &t), N, 0);
+    ck_end();
+}
+
+void check_quant(const Check *c)
+{
+    if (c->below && c->below->range_f32 == c->k->range_f32) return;
+    for (unsigned type = 0; type < SDX_Q_COUNT; type++) {
+        if (c->bench) {
+            if (type != SDX_Q_i32) bench(c, type, "to", time_quantize);
+            bench(c, type, "from", time_dequantize);
+            continue;
+        }
+        if (!ck_begin(c, "quant %s", types[type].name)) continue;
+        check_type(c, type);
+        ck_end();
+    }
+    if (c->bench) bench(c, SDX_Q_u8, "range", time_range);
+    if (!c->bench && ck_begin(c, "quant range")) check_range(c), ck_end();
+}
