@@ -27,19 +27,19 @@ bool sdx_node_set_attr(Node *n, const Attr *a)
 
 bool sdx_node_set_int(Node *n, const char *name, int64_t v)
 {
-    return sdx_node_set_attr(n, &(Attr){.name = name, .type = ATTR_INT, .n = 1, .i = v});
+    return sdx_node_set_attr(n, &(Attr){ .name = name, .type = ATTR_INT, .n = 1, .i = v });
 }
 
 bool sdx_node_set_float(Node *n, const char *name, float v)
 {
-    return sdx_node_set_attr(n, &(Attr){.name = name, .type = ATTR_FLOAT, .n = 1, .f = v});
+    return sdx_node_set_attr(n, &(Attr){ .name = name, .type = ATTR_FLOAT, .n = 1, .f = v });
 }
 
 bool sdx_node_set_string(Node *n, const char *name, const char *v)
 {
     size_t len = strlen(v);
     const char *copy = sdx_arena_strndup(&n->graph->model->arena, v, len);
-    return copy && sdx_node_set_attr(n, &(Attr){.name = name, .type = ATTR_STRING, .n = 1, .s = {copy, len}});
+    return copy && sdx_node_set_attr(n, &(Attr){ .name = name, .type = ATTR_STRING, .n = 1, .s = { copy, len } });
 }
 
 bool sdx_node_set_ints(Node *n, const char *name, const int64_t *v, int64_t count)
@@ -47,7 +47,7 @@ bool sdx_node_set_ints(Node *n, const char *name, const int64_t *v, int64_t coun
     int64_t *copy = sdx_arena_array(&n->graph->model->arena, int64_t, count);
     if (!copy) return false;
     if (count) memcpy(copy, v, (size_t)count * sizeof *v);
-    return sdx_node_set_attr(n, &(Attr){.name = name, .type = ATTR_INTS, .n = count, .ints = copy});
+    return sdx_node_set_attr(n, &(Attr){ .name = name, .type = ATTR_INTS, .n = count, .ints = copy });
 }
 
 bool sdx_node_set_floats(Node *n, const char *name, const float *v, int64_t count)
@@ -55,7 +55,7 @@ bool sdx_node_set_floats(Node *n, const char *name, const float *v, int64_t coun
     float *copy = sdx_arena_array(&n->graph->model->arena, float, count);
     if (!copy) return false;
     if (count) memcpy(copy, v, (size_t)count * sizeof *v);
-    return sdx_node_set_attr(n, &(Attr){.name = name, .type = ATTR_FLOATS, .n = count, .floats = copy});
+    return sdx_node_set_attr(n, &(Attr){ .name = name, .type = ATTR_FLOATS, .n = count, .floats = copy });
 }
 
 void sdx_node_drop_attr(Node *n, const char *name)

@@ -335,6 +335,8 @@ Dim sdx_dim_fresh(SymTab *s)
     return atom_val(s, &a).sym;
 }
 
+int sdx_symtab_fresh(const SymTab *s) { return s->n_fresh; }
+
 /* -- arithmetic ---------------------------------------------------------------------------------------------------- */
 
 static DimVal val_linear(SymTab *s, DimVal a, int64_t factor, DimVal b)

@@ -23,6 +23,7 @@ static inline bool sdx_dim_is_const(Dim d)
 SymTab *sdx_symtab_create(Arena *arena);
 Dim sdx_dim_named(SymTab *s, const char *name, size_t n); /* same name, same handle */
 Dim sdx_dim_fresh(SymTab *s);                             /* a new unknown */
+int sdx_symtab_fresh(const SymTab *s);                    /* how many there were */
 
 /* A symbolic integer of any sign, as shape arithmetic needs: same handles, but numbers are stored apart from them. */
 typedef struct DimVal {

@@ -197,6 +197,9 @@ struct Model {
     /* Owners of bytes that constants point into: mappings, caller memory. Released in reverse order at destroy. */
     Buf **owners;
     int n_owners, cap_owners;
+    /* Elements of large constants that rewriting made, one entry for each value that uses the block. */
+    Buf **blocks;
+    int n_blocks, cap_blocks;
 };
 
 /* -- models and values ------------------------------------------------------------------------------------------- */
@@ -217,6 +220,11 @@ Value *sdx_value_constant(Graph *g, const char *name, const Tensor *t);
 void sdx_value_remove(Value *v);
 /* Allocates element storage for t in the model's arena (or a model-owned buffer when large). */
 void *sdx_model_tensor_data(Model *m, const Tensor *t);
+/* The same for a constant that rewriting makes: when large, its memory goes with sdx_value_remove. A second value with
+ * the same data counts as another user of the block. false: out of memory. */
+void *sdx_model_block_data(Model *m, const Tensor *t);
+bool sdx_model_block_share(Model *m, const void *data);
+void sdx_model_block_drop(Model *m, const void *data); /* of a tensor that became no value; small ones stay */
 bool sdx_value_is_const(const Value *v); /* has content that nobody can override */
 /* Files align nothing. Import copies misaligned constants up to 16 kB and leaves larger ones in the mapping, flagged
  * VALUE_UNALIGNED, so that weights which get packed never take memory twice. Code that reads through memcpy (packing,

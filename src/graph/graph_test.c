@@ -17,7 +17,7 @@ static Value *input(const char *name)
 static Node *op(Graph *g, const char *type, Value *a, Value *b, const char *out)
 {
     Value *y = sdx_value_create(g, out);
-    Node *n = sdx_node_create(g, NULL, NULL, NULL, (Value *[]){a, b}, 2, &y, 1);
+    Node *n = sdx_node_create(g, NULL, NULL, NULL, (Value *[]){ a, b }, 2, &y, 1);
     n->op_type = type;
     return n;
 }
@@ -36,7 +36,7 @@ static void end(void)
 
 static void verify(void)
 {
-    Err err = {0};
+    Err err = { 0 };
     CHECK_INT(sdx_model_verify(model, &err), SDX_OK);
     CHECK_STR(err.text, "");
 }
@@ -88,7 +88,7 @@ static void use_lists_follow_edits(void)
     verify();
     CHECK(sdx_node_set_input(n, 3, NULL));
     CHECK_INT(n->n_in, 2); /* no trailing absent inputs */
-    CHECK(sdx_node_set_inputs(n, (Value *[]){y, x, NULL}, 3));
+    CHECK(sdx_node_set_inputs(n, (Value *[]){ y, x, NULL }, 3));
     CHECK_INT(n->n_in, 2);
     verify();
     sdx_node_remove(n);
@@ -123,7 +123,7 @@ static void sorting(void)
     Node *other = op(graph, "Neg", x, NULL, "o");
     Node *last = sdx_node_create(graph, NULL, NULL, "last", &x, 1, &late, 1);
     last->op_type = "Relu";
-    Err err = {0};
+    Err err = { 0 };
     CHECK_INT(sdx_model_verify(model, NULL), SDX_INTERNAL);
     CHECK_INT(sdx_model_sort(model, &err), SDX_OK);
     CHECK(graph->first == other && other->next == last && last->next == first && graph->last == first);
@@ -139,7 +139,7 @@ static Node *make_if(Value *c, Value *x, Graph **body)
 {
     Node *n = op(graph, "If", c, NULL, "y");
     *body = sdx_graph_create(model, graph, n, "body");
-    sdx_node_set_attr(n, &(Attr){.name = "then_branch", .type = ATTR_GRAPH, .n = 1, .g = *body});
+    sdx_node_set_attr(n, &(Attr){ .name = "then_branch", .type = ATTR_GRAPH, .n = 1, .g = *body });
     Node *neg = op(*body, "Neg", x, NULL, "t");
     Node *add = op(*body, "Add", neg->out[0], x, "r");
     sdx_graph_add_output(*body, add->out[0], NULL);
@@ -193,7 +193,7 @@ static void attributes(void)
 {
     begin();
     Node *n = op(graph, "Conv", input("x"), NULL, "y");
-    CHECK(sdx_node_set_int(n, "group", 2) && sdx_node_set_ints(n, "pads", (int64_t[]){1, 2}, 2));
+    CHECK(sdx_node_set_int(n, "group", 2) && sdx_node_set_ints(n, "pads", (int64_t[]){ 1, 2 }, 2));
     CHECK(sdx_node_set_string(n, "auto_pad", "VALID") && sdx_node_set_int(n, "group", 3));
     CHECK_INT(n->n_attrs, 3);
     CHECK_INT(sdx_node_attr(n, "group")->i, 3);
@@ -209,9 +209,11 @@ static void printing(void)
 {
     begin();
     Value *x = input("x");
-    x->type = (Type){.kind = TYPE_TENSOR, .elem = DT_FLOAT, .shape = {2, {sdx_dim_named(model->syms, "N", 1), 4}}};
-    float data[] = {1, 2.5f};
-    Value *w = sdx_value_constant(graph, "w", &(Tensor){.dtype = DT_FLOAT, .rank = 1, .dims = {2}, .data = data});
+    x->type = (Type){ .kind = TYPE_TENSOR,
+                      .elem = DT_FLOAT,
+                      .shape = { 2, { sdx_dim_named(model->syms, "N", 1), 4 } } };
+    float data[] = { 1, 2.5f };
+    Value *w = sdx_value_constant(graph, "w", &(Tensor){ .dtype = DT_FLOAT, .rank = 1, .dims = { 2 }, .data = data });
     Node *n = op(graph, "Mul", x, w, "y");
     sdx_node_set_int(n, "k", -1);
     sdx_graph_add_output(graph, n->out[0], NULL);

@@ -27,6 +27,7 @@ sdx_status sdx_model_create(const Alloc *a, size_t bytes_limit, Model **out, Err
 void sdx_model_destroy(Model *m)
 {
     if (!m) return;
+    for (int i = m->n_blocks; i-- > 0;) sdx_buf_release(m->blocks[i]);
     for (int i = m->n_owners; i-- > 0;) sdx_buf_release(m->owners[i]);
     sdx_arena_fini(&m->arena);
     sdx_free(m->alloc, m);
@@ -51,6 +52,47 @@ void *sdx_model_tensor_data(Model *m, const Tensor *t)
     Buf *b = sdx_buf_create(m->alloc, nbytes);
     if (!b || sdx_model_own(m, b, NULL) != SDX_OK) return NULL;
     return b->data;
+}
+
+static bool block_add(Model *m, Buf *b)
+{
+    if (b && sdx_arena_grow(&m->arena, m->blocks, m->n_blocks, m->cap_blocks)) {
+        m->blocks[m->n_blocks++] = b;
+        return true;
+    }
+    sdx_buf_release(b);
+    return false;
+}
+
+/* The last entry for data, or -1. */
+static int block_find(const Model *m, const void *data)
+{
+    int i = m->n_blocks;
+    while (i-- > 0 && m->blocks[i]->data != data) continue;
+    return i;
+}
+
+void *sdx_model_block_data(Model *m, const Tensor *t)
+{
+    size_t nbytes;
+    if (!sdx_tensor_nbytes(t, &nbytes)) return NULL;
+    if (nbytes <= ARENA_TENSOR_MAX) return sdx_arena_alloc(&m->arena, nbytes, SDX_ALIGN);
+    Buf *b = sdx_buf_create(m->alloc, nbytes);
+    return block_add(m, b) ? b->data : NULL;
+}
+
+bool sdx_model_block_share(Model *m, const void *data)
+{
+    int i = block_find(m, data);
+    return i < 0 || block_add(m, sdx_buf_retain(m->blocks[i]));
+}
+
+void sdx_model_block_drop(Model *m, const void *data)
+{
+    int i = data ? block_find(m, data) : -1;
+    if (i < 0) return;
+    sdx_buf_release(m->blocks[i]);
+    m->blocks[i] = m->blocks[--m->n_blocks];
 }
 
 /* -- graphs -------------------------------------------------------------------------------------------------------- */

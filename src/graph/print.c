@@ -72,10 +72,7 @@ static void put(const Printer *p, const char *fmt, ...)
     if (n > 0) p->write(p->user, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
-static void put_line(const Printer *p)
-{
-    put(p, "\n%*s", 2 * p->indent, "");
-}
+static void put_line(const Printer *p) { put(p, "\n%*s", 2 * p->indent, ""); }
 
 static void put_str(const Printer *p, Str s)
 {
@@ -218,7 +215,7 @@ static void put_graph(Printer *p, const Graph *g)
 
 void sdx_graph_print(const Graph *g, void (*write)(void *user, const char *text, size_t n), void *user)
 {
-    Printer p = {.write = write, .user = user, .syms = g->model->syms};
+    Printer p = { .write = write, .user = user, .syms = g->model->syms };
     put_graph(&p, g);
     put(&p, "\n");
 }

@@ -93,7 +93,7 @@ sdx_status sdx_model_sort(Model *m, Err *err)
     size_t n = (size_t)m->next_node_id + 1;
     Arena tmp;
     sdx_arena_init(&tmp, m->alloc, 0);
-    Sorter s = {.m = m};
+    Sorter s = { .m = m };
     s.pos = sdx_arena_array(&tmp, int, n);
     s.waiting = sdx_arena_array(&tmp, int, n);
     s.heap = sdx_arena_array(&tmp, int, n);

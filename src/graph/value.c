@@ -112,22 +112,21 @@ Value *sdx_value_constant(Graph *g, const char *name, const Tensor *t)
     *copy = *t;
     v->constant = copy;
     v->flags = VALUE_INITIALIZER;
-    v->type = (Type){.kind = TYPE_TENSOR, .elem = t->dtype, .shape.rank = t->rank};
+    v->type = (Type){ .kind = TYPE_TENSOR, .elem = t->dtype, .shape.rank = t->rank };
     for (int i = 0; i < t->rank; i++) v->type.shape.dims[i] = t->dims[i];
     return v;
 }
 
 void sdx_value_remove(Value *v)
 {
-    v->graph->model->values[v->id] = NULL;
+    Model *m = v->graph->model;
+    m->values[v->id] = NULL;
+    if (v->constant) sdx_model_block_drop(m, v->constant->data);
     v->producer = NULL;
     v->n_uses = 0;
 }
 
-bool sdx_value_is_const(const Value *v)
-{
-    return v->constant && !(v->flags & VALUE_OVERRIDABLE);
-}
+bool sdx_value_is_const(const Value *v) { return v->constant && !(v->flags & VALUE_OVERRIDABLE); }
 
 /* -- use lists ----------------------------------------------------------------------------------------------------- */
 
@@ -139,7 +138,7 @@ bool sdx_use_reserve(Value *v)
 void sdx_use_add(Value *v, Node *n, int index)
 {
     if (!v) return;
-    v->uses[v->n_uses++] = (Use){n, index};
+    v->uses[v->n_uses++] = (Use){ n, index };
     if (n->graph != v->graph) v->flags |= VALUE_CAPTURED;
 }
 

@@ -127,7 +127,7 @@ sdx_status sdx_model_verify(const Model *m, Err *err)
     if (!m->graph) return sdx_fail(err, SDX_INTERNAL, "the model has no graph");
     int *placed = sdx_alloc_zero(m->alloc, ((size_t)m->next_node_id + 1) * sizeof *placed);
     TRY_MEM(placed, err);
-    Verify c = {.m = m, .placed = placed};
+    Verify c = { .m = m, .placed = placed };
     sdx_status status = sdx_model_each_graph((Model *)m, graph_verify, &c, err); /* graph_verify changes nothing */
     if (status == SDX_OK) status = uses_verify(&c, err);
     sdx_free(m->alloc, placed);

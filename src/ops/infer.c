@@ -268,7 +268,8 @@ static sdx_status value_set(Driver *d, Value *v, const Type *t, const DimVec *kn
     TypeKind kind = v->type.kind;
     DType elem = v->type.elem;
     const Type *of = v->type.of;
-    if ((v->flags & VALUE_GRAPH_OUTPUT) && !v->graph->parent && !v->declared && kind != TYPE_UNKNOWN) {
+    bool first = d->m->infer_mark == 1;
+    if (first && (v->flags & VALUE_GRAPH_OUTPUT) && !v->graph->parent && kind != TYPE_UNKNOWN) {
         Type *copy = sdx_arena_new(&d->m->arena, Type);
         TRY_MEM(copy, d->err);
         *copy = v->type;
@@ -388,5 +389,13 @@ static sdx_status driver_run(Model *m, Node *n, Err *err)
 }
 
 sdx_status sdx_model_infer(Model *m, Err *err) { return m->graph ? driver_run(m, NULL, err) : SDX_OK; }
+
+bool sdx_model_is_known(const Model *m)
+{
+    for (int i = 0; i < m->n_values; i++)
+        if (m->values[i] && m->values[i]->type.kind == TYPE_TENSOR && m->values[i]->type.shape.rank == SDX_RANK_UNKNOWN)
+            return false;
+    return sdx_symtab_fresh(m->syms) == 0;
+}
 
 sdx_status sdx_model_infer_node(Model *m, Node *n, Err *err) { return driver_run(m, n, err); }

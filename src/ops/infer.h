@@ -30,5 +30,8 @@ sdx_status sdx_infer_node(const InferHost *host, const Node *n, SymTab *syms, Ar
 sdx_status sdx_model_infer(Model *m, Err *err);
 /* The same for one node that is new or whose inputs changed; the types of its outputs are replaced. */
 sdx_status sdx_model_infer_node(Model *m, Node *n, Err *err);
+/* After inference: every rank is known, and every size is a number or made of the file's own symbols. Inferring a
+ * rewritten graph again cannot tell more. */
+bool sdx_model_is_known(const Model *m);
 
 #endif

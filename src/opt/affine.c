@@ -137,7 +137,7 @@ static sdx_status weights_scale(Opt *o, const Target *t, const Affine *a, Value 
     TRY(sdx_value_align(t->w, sdx_opt_err(o)));
     const Tensor *w = t->w->constant;
     Tensor y = *w;
-    y.data = sdx_model_tensor_data(sdx_opt_model(o), w);
+    y.data = sdx_model_block_data(sdx_opt_model(o), w);
     TRY_MEM(y.data, sdx_opt_err(o));
     int64_t per_group = t->channels / t->groups, i = 0;
     for (int64_t g = 0; g < t->groups; g++)
@@ -163,7 +163,7 @@ static sdx_status bias_make(Opt *o, const Target *t, const Affine *a, Value **ou
     Tensor y = { .dtype = t->w->constant->dtype, .rank = 1, .dims = { t->channels } };
     int64_t n_bias = t->bias ? sdx_tensor_count(t->bias->constant) : 0;
     if (t->bias) TRY(sdx_value_align(t->bias, sdx_opt_err(o)));
-    y.data = sdx_model_tensor_data(sdx_opt_model(o), &y);
+    y.data = sdx_model_block_data(sdx_opt_model(o), &y);
     TRY_MEM(y.data, sdx_opt_err(o));
     for (int64_t i = 0; i < t->channels; i++) {
         double b = n_bias ? t->bias_factor * sdx_tensor_get_double(t->bias->constant, n_bias == 1 ? 0 : i) : 0;

@@ -85,6 +85,8 @@ static sdx_status vector_for(Opt *o, Value *v, const Value *x, Value **out)
     Tensor t = *v->constant;
     t.rank = 1;
     t.dims[0] = v->constant->dims[rank - 1];
+    bool shared = sdx_model_block_share(sdx_opt_model(o), t.data);
+    TRY_MEM(shared, sdx_opt_err(o));
     *out = sdx_value_constant(v->graph, v->name, &t);
     TRY_MEM(*out, sdx_opt_err(o));
     (*out)->flags |= v->flags & VALUE_UNALIGNED;

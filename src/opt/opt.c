@@ -152,7 +152,7 @@ sdx_status sdx_opt_constant(Opt *o, Graph *g, const char *name, const Tensor *t,
     Tensor copy = *t;
     size_t nbytes;
     if (!sdx_tensor_nbytes(t, &nbytes)) return sdx_fail(o->err, SDX_INTERNAL, "constant without a size");
-    copy.data = sdx_model_tensor_data(o->m, t);
+    copy.data = sdx_model_block_data(o->m, t);
     TRY_MEM(copy.data, o->err);
     if (nbytes) memcpy(copy.data, t->data, nbytes);
     *out = sdx_value_constant(g, name, &copy);
@@ -167,16 +167,29 @@ static bool is_dead(const Node *n)
     return true;
 }
 
+/* A constant that nobody reads any more goes at once: it may be large. */
+static void constant_drop(const Model *m, Value *v)
+{
+    const unsigned kept = VALUE_GRAPH_INPUT | VALUE_GRAPH_OUTPUT | VALUE_OVERRIDABLE;
+    if (!v || m->values[v->id] != v || !v->constant || v->producer || v->n_uses || (v->flags & kept)) return;
+    sdx_value_remove(v);
+}
+
 /* Removes n when nobody needs it; what it alone needed will be looked at. */
 static sdx_status sweep_up(Opt *o, Node *n)
 {
+    Value *small[8], **in = small;
     if (!n || !n->graph || !is_dead(n)) return SDX_OK;
     for (int i = 0; i < n->n_in; i++) {
         if (!n->in[i]) continue;
         TRY(sdx_opt_touch(o, n->in[i]->producer));
         TRY(touch_readers(o, n->in[i])); /* they may be alone with it now */
     }
+    int n_in = n->n_in;
+    if (n_in > 8) TRY_MEM(in = sdx_arena_array(&o->tmp, Value *, n_in), o->err);
+    for (int i = 0; i < n_in; i++) in[i] = n->in[i];
     sdx_node_remove(n);
+    for (int i = 0; i < n_in; i++) constant_drop(o->m, in[i]);
     return SDX_OK;
 }
 
@@ -343,11 +356,7 @@ static sdx_status phase_run(Opt *o, int phase)
 /* Constants that rewrites left without readers. */
 static void constants_sweep(Opt *o)
 {
-    const unsigned kept = VALUE_GRAPH_INPUT | VALUE_GRAPH_OUTPUT | VALUE_OVERRIDABLE;
-    for (int i = 0; i < o->m->n_values; i++) {
-        Value *v = o->m->values[i];
-        if (v && v->constant && !v->producer && !v->n_uses && !(v->flags & kept)) sdx_value_remove(v);
-    }
+    for (int i = 0; i < o->m->n_values; i++) constant_drop(o->m, o->m->values[i]);
 }
 
 static void trace_write(void *user, const char *text, size_t n)
@@ -376,6 +385,8 @@ sdx_status sdx_opt_run_passes(Model *m, const Pass *passes, int n_passes, int ep
     sdx_arena_init(&o->tmp, m->alloc, 0);
     trace(o, "before rewrites");
     sdx_status st = passes_select(o);
+    if (st == SDX_OK) st = phase_run(o, 0);
+    if (st == SDX_OK && ep < 0 && o->changes && !sdx_model_is_known(m)) st = sdx_model_infer(m, o->err);
     for (int phase = 0; phase <= LAST_PHASE && st == SDX_OK; phase++) st = phase_run(o, phase);
     constants_sweep(o);
     if (st == SDX_OK) trace(o, "after rewrites");

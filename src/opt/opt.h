@@ -13,7 +13,7 @@ typedef struct OptOptions {
     OptLevel level;
     const char *const *disabled; /* names of rewrites that stay off; NULL-terminated; may be NULL */
     const char *const *others;   /* names of rewrites outside passes.def that `disabled` may hold; may be NULL */
-    size_t fold_max_nbytes;      /* results of folding above this are kept only when not larger than their inputs;
+    size_t fold_max_nbytes;      /* results of folding above this are kept only in proportion to their inputs;
                                     0: SDX_FOLD_MAX_NBYTES */
     const Kern *kern;            /* NULL: the best for this machine */
 } OptOptions;

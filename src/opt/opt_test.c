@@ -49,6 +49,14 @@ PASS_CASE(
     "r = If (c) <then_branch = th () => (u) { u = Neg(t) }, else_branch = el () => (v) { v = Exp(t) }> y = Relu(r) }",
     "g (float[N] x) => (y) { t = Abs(x) u = Neg(t) y = Relu(u) }")
 
+/* What a branch gives may become constant. */
+PASS_CASE(
+    constant_branch, "fold",
+    "g (float[1] x, bool c) => (y) { r = If (c) <then_branch = th () => (u) { a = Constant <value_float = 1.0> () "
+    "  u = Neg(a) }, else_branch = el () => (v) { v = Identity(x) }> y = Relu(r) }",
+    "g (float[1] x, bool c) => (y) { r = If (c) <then_branch = th () => (u) { u = Constant <value_float = -1.0> () }, "
+    "  else_branch = el () => (v) { v = Identity(x) }> y = Relu(r) }")
+
 static void nobody_reads(void)
 {
     Model *m = pass_import("g (float[N] x) => (y) <float a = {1}> { u = Mul(x, a) v = Neg(u) y = Abs(x) }");
@@ -113,6 +121,7 @@ SUITE(opt_test)
     RUN(two_outputs_alike);
     RUN(attributes_differ);
     RUN(branch_known);
+    RUN(constant_branch);
     RUN(nobody_reads);
     RUN(level_none_changes_nothing);
     RUN(rewrites_by_name);

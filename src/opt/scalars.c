@@ -20,7 +20,7 @@ static bool is_normal_for(DType d, double v)
 static sdx_status binary_put(Opt *o, Node *n, const char *op, Value *x, double c, const Tensor *like, bool *changed)
 {
     Tensor t = *like;
-    t.data = sdx_model_tensor_data(sdx_opt_model(o), &t);
+    t.data = sdx_model_block_data(sdx_opt_model(o), &t);
     TRY_MEM(t.data, sdx_opt_err(o));
     sdx_tensor_set_double(&t, 0, c);
     Value *k = sdx_value_constant(n->graph, NULL, &t);
