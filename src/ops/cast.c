@@ -9,7 +9,7 @@
 
 #include "ops/elementwise.h"
 #include "ops/shapes.h"
-#include "ops/types.h"
+#include "ops/typesets.h"
 #include "ops/upgrade.h"
 
 typedef struct CastAttrs {

@@ -3,9 +3,9 @@
 
 #include "base/size.h"
 #include "ops/index.h"
-#include "ops/move.h"
+#include "ops/strided.h"
 #include "ops/shapes.h"
-#include "ops/types.h"
+#include "ops/typesets.h"
 #include "ops/upgrade.h"
 
 /* -- Concat -------------------------------------------------------------------------------------------------------- */

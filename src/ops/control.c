@@ -5,7 +5,7 @@
 
 #include "base/size.h"
 #include "ops/shapes.h"
-#include "ops/types.h"
+#include "ops/typesets.h"
 
 /* -- shared --------------------------------------------------------------------------------------------------------- */
 

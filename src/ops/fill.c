@@ -7,7 +7,7 @@
 #include "ops/elementwise.h"
 #include "ops/index.h"
 #include "ops/shapes.h"
-#include "ops/types.h"
+#include "ops/typesets.h"
 #include "tensor/element.h"
 
 /* n elements of `size` bytes at y become *v. */

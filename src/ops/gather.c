@@ -4,7 +4,7 @@
 #include "base/size.h"
 #include "ops/index.h"
 #include "ops/shapes.h"
-#include "ops/types.h"
+#include "ops/typesets.h"
 
 typedef struct AxisAttrs {
     int64_t axis;

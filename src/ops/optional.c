@@ -1,6 +1,6 @@
 /* Optional values: an absent one is DATUM_NONE, a present one is its content. */
 #include "ops/shapes.h"
-#include "ops/types.h"
+#include "ops/typesets.h"
 
 typedef struct OptionalAttrs {
     const Type *type;

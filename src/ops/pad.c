@@ -4,7 +4,7 @@
 #include "base/size.h"
 #include "ops/index.h"
 #include "ops/shapes.h"
-#include "ops/types.h"
+#include "ops/typesets.h"
 #include "ops/upgrade.h"
 
 typedef struct PadAttrs {

@@ -11,7 +11,7 @@
 #include "ops/elementwise.h"
 #include "ops/shapes.h"
 #include "ops/storage.h"
-#include "ops/types.h"
+#include "ops/typesets.h"
 
 typedef struct QuantAttrs {
     int64_t axis, block_size, output_dtype, precision, saturate;

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "ops/shapes.h"
-#include "ops/types.h"
+#include "ops/typesets.h"
 
 typedef struct ReverseAttrs {
     int64_t batch_axis, time_axis;

@@ -7,7 +7,7 @@
 #include "base/size.h"
 #include "ops/control.h"
 #include "ops/shapes.h"
-#include "ops/types.h"
+#include "ops/typesets.h"
 
 /* -- Scan ----------------------------------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #include "base/size.h"
 #include "ops/index.h"
 #include "ops/shapes.h"
-#include "ops/types.h"
+#include "ops/typesets.h"
 
 /* n int64 on the run's heap. */
 static int64_t *heap_ints(Run *r, int64_t n)

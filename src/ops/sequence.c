@@ -2,9 +2,9 @@
 #include <inttypes.h>
 
 #include "ops/index.h"
-#include "ops/move.h"
+#include "ops/strided.h"
 #include "ops/shapes.h"
-#include "ops/types.h"
+#include "ops/typesets.h"
 
 /* The type of a sequence's elements as a tensor type, NULL unknown. */
 static const Type *element_type(const Type *seq) { return seq && seq->kind == TYPE_SEQUENCE ? seq->of : NULL; }

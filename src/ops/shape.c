@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "ops/shapes.h"
-#include "ops/types.h"
+#include "ops/typesets.h"
 
 /* -- Shape --------------------------------------------------------------------------------------------------------- */
 

@@ -2,9 +2,9 @@
 #include <inttypes.h>
 
 #include "ops/index.h"
-#include "ops/move.h"
+#include "ops/strided.h"
 #include "ops/shapes.h"
-#include "ops/types.h"
+#include "ops/typesets.h"
 
 /* -- Transpose ----------------------------------------------------------------------------------------------------- */
 

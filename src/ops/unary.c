@@ -4,7 +4,7 @@
 
 #include "ops/elementwise.h"
 #include "ops/shapes.h"
-#include "ops/types.h"
+#include "ops/typesets.h"
 #include "ops/upgrade.h"
 
 static const OpVer vers_1_6_13[] = { { 13, { TS_FLTB } }, { 6, { TS_FLT } }, { 1, { TS_FLT } }, { 0 } };

@@ -6,7 +6,7 @@
 
 #include "base/size.h"
 #include "ops/shapes.h"
-#include "ops/types.h"
+#include "ops/typesets.h"
 #include "ops/upgrade.h"
 
 sdx_status sdx_view_run(Run *r, int rank, const int64_t *dims)

@@ -1,7 +1,7 @@
 /* Where: cond ? x : y, all three broadcast; elements are moved by size. */
 #include "ops/elementwise.h"
 #include "ops/shapes.h"
-#include "ops/types.h"
+#include "ops/typesets.h"
 
 typedef struct WhereCall {
     WhereFn *fn;

@@ -2,8 +2,8 @@
  *
  * Elements have 1, 2, 4, 8 or 16 bytes and are never looked at. Strides count elements, may be negative or (in the
  * source) zero; data pointers stand at index 0 of every dimension. */
-#ifndef SDX_OPS_MOVE_H
-#define SDX_OPS_MOVE_H
+#ifndef SDX_OPS_STRIDED_H
+#define SDX_OPS_STRIDED_H
 
 #include "ops/ops.h"
 

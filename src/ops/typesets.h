@@ -1,6 +1,6 @@
 /* Which element types "all types" meant, by opset: what the version rows of operators that look at no element name. */
-#ifndef SDX_OPS_TYPES_H
-#define SDX_OPS_TYPES_H
+#ifndef SDX_OPS_TYPESETS_H
+#define SDX_OPS_TYPESETS_H
 
 #include "tensor/tensor.h"
 

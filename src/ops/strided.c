@@ -1,4 +1,4 @@
-#include "ops/move.h"
+#include "ops/strided.h"
 
 enum { GRAIN_BYTES = 1 << 16 }; /* units may be short rows */
 
