@@ -4,8 +4,7 @@
  * number, as in numpy. */
 #include "ops/axis3.h"
 #include "ops/dims.h"
-
-#include <string.h>
+#include "ops/elementwise.h"
 
 typedef struct ArgAttrs {
     int64_t axis, keepdims, select_last_index;
@@ -19,58 +18,25 @@ static const AttrSpec arg_attrs[] = {
 };
 
 typedef struct ArgJob {
-    const void *x;
+    ArgReduce *fn;
+    const char *x;
     int64_t *y;
+    size_t es;
     Axis3 v;
-    bool min, last;
-    int64_t block;
-    void (*rows)(const struct ArgJob *j, int64_t outer, int64_t first, int64_t cols);
+    bool last;
 } ArgJob;
 
-#define ARG_WIDTH 128
-
-#define ARG_TYPE(T, tag)                                                                                               \
-    static void arg_rows_##tag(const ArgJob *j, int64_t outer, int64_t first, int64_t cols)                            \
-    {                                                                                                                  \
-        const T *x = (const T *)j->x + outer * j->v.n * j->v.inner + first;                                            \
-        int64_t *y = j->y + outer * j->v.inner + first;                                                                \
-        T best[ARG_WIDTH];                                                                                             \
-        for (int64_t i = 0; i < cols; i++) {                                                                           \
-            best[i] = x[i];                                                                                            \
-            y[i] = 0;                                                                                                  \
-        }                                                                                                              \
-        for (int64_t k = 1; k < j->v.n; k++) {                                                                         \
-            x += j->v.inner;                                                                                           \
-            for (int64_t i = 0; i < cols; i++) {                                                                       \
-                T a = best[i], b = x[i];                                                                               \
-                bool nan_a = a != a, nan_b = b != b;                                                                   \
-                bool better = nan_a ? false : nan_b || (j->min ? b < a : b > a);                                       \
-                bool same = j->last && ((nan_a && nan_b) || b == a);                                                   \
-                if (better || same) {                                                                                  \
-                    best[i] = b;                                                                                       \
-                    y[i] = k;                                                                                          \
-                }                                                                                                      \
-            }                                                                                                          \
-        }                                                                                                              \
-    }
-ARG_TYPE(float, f32)
-ARG_TYPE(double, f64)
-ARG_TYPE(int8_t, i8)
-ARG_TYPE(int16_t, i16)
-ARG_TYPE(int32_t, i32)
-ARG_TYPE(int64_t, i64)
-ARG_TYPE(uint8_t, u8)
-ARG_TYPE(uint16_t, u16)
-ARG_TYPE(uint32_t, u32)
-ARG_TYPE(uint64_t, u64)
+#define ARG_WIDTH 128 /* columns of a task */
 
 static void arg_range(void *arg, int64_t from, int64_t to, int worker)
 {
     const ArgJob *j = arg;
+    size_t n = (size_t)j->v.n, inner = (size_t)j->v.inner;
     int64_t blocks = (j->v.inner + ARG_WIDTH - 1) / ARG_WIDTH;
     for (int64_t u = from; u < to; u++) {
-        int64_t first = u % blocks * ARG_WIDTH, left = j->v.inner - first;
-        j->rows(j, u / blocks, first, left < ARG_WIDTH ? left : ARG_WIDTH);
+        size_t outer = (size_t)(u / blocks), first = (size_t)(u % blocks) * ARG_WIDTH;
+        size_t cols = inner - first < ARG_WIDTH ? inner - first : ARG_WIDTH;
+        j->fn(j->y + outer * inner + first, j->x + (outer * n * inner + first) * j->es, 1, n, cols, inner, j->last);
     }
 }
 
@@ -101,22 +67,14 @@ static sdx_status arg_run(Run *r, bool min)
     }
     void *y;
     TRY(sdx_run_output(r, 0, DT_INT64, rank, dims, &y));
-    ArgJob j = { .x = x->data, .y = y, .v = axis3_of(x, axis), .min = min, .last = a->select_last_index != 0 };
+    const Kern *k = r->state;
+    int type = sdx_ew_ktype(x->dtype);
+    ArgJob j = { .x = x->data, .y = y, .es = sdx_dtype_size(x->dtype), .v = axis3_of(x, axis),
+                 .fn = type < 0 ? NULL : min ? k->argmin[type] : k->argmax[type], .last = a->select_last_index != 0 };
     if (j.v.outer * j.v.inner == 0) return SDX_OK;
     if (j.v.n == 0) return sdx_run_fail(r, "axis %d has size 0: there is no element to choose", axis);
-    switch (x->dtype) {
-    case DT_FLOAT: j.rows = arg_rows_f32; break;
-    case DT_DOUBLE: j.rows = arg_rows_f64; break;
-    case DT_INT8: j.rows = arg_rows_i8; break;
-    case DT_INT16: j.rows = arg_rows_i16; break;
-    case DT_INT32: j.rows = arg_rows_i32; break;
-    case DT_INT64: j.rows = arg_rows_i64; break;
-    case DT_UINT8: j.rows = arg_rows_u8; break;
-    case DT_UINT16: j.rows = arg_rows_u16; break;
-    case DT_UINT32: j.rows = arg_rows_u32; break;
-    case DT_UINT64: j.rows = arg_rows_u64; break;
-    default: return sdx_run_fail(r, "type %s has no order", sdx_dtype_name(x->dtype));
-    }
+    if (j.v.n > INT32_MAX) return sdx_run_fail(r, "axis %d has %lld elements", axis, (long long)j.v.n);
+    if (!j.fn) return sdx_run_fail(r, "type %s has no order", sdx_dtype_name(x->dtype));
     int64_t width = j.v.inner < ARG_WIDTH ? j.v.inner : ARG_WIDTH, blocks = (j.v.inner + ARG_WIDTH - 1) / ARG_WIDTH;
     sdx_run_range(r, j.v.outer * blocks, grain_for(j.v.n * width), arg_range, &j);
     return SDX_OK;
@@ -131,9 +89,9 @@ static const OpVer arg_vers[] = {
 
 const OpDef sdx_op_ArgMax = {
     .name = "ArgMax", .sig = "T->i64", .attrs = arg_attrs, .attrs_size = sizeof(ArgAttrs), .vers = arg_vers,
-    .flags = OP_F32_MATH, .infer = arg_infer, .cpu = { NULL, argmax_run },
+    .flags = OP_F32_MATH, .infer = arg_infer, .cpu = { prepare_kern, argmax_run },
 };
 const OpDef sdx_op_ArgMin = {
     .name = "ArgMin", .sig = "T->i64", .attrs = arg_attrs, .attrs_size = sizeof(ArgAttrs), .vers = arg_vers,
-    .flags = OP_F32_MATH, .infer = arg_infer, .cpu = { NULL, argmin_run },
+    .flags = OP_F32_MATH, .infer = arg_infer, .cpu = { prepare_kern, argmin_run },
 };

@@ -47,6 +47,8 @@ typedef struct BatchNormJob {
     const double *bias;
     int64_t items, channels, spatial;
     double *out_mean, *out_var;
+    float *affine; /* center, scale and shift of each channel */
+    const Kern *kern;
 } BatchNormJob;
 
 #define T float
@@ -54,13 +56,32 @@ typedef struct BatchNormJob {
 #include "ops/batchnorm_tmpl.h"
 #define T double
 #define FN(name) name##_f64
+#define WITH_SCALE
 #include "ops/batchnorm_tmpl.h"
+
+static void scale_range_f32(void *arg, int64_t from, int64_t to, int worker)
+{
+    const BatchNormJob *j = arg;
+    const float *center = j->affine, *scale = center + j->channels, *shift = scale + j->channels;
+    for (int64_t u = from, n; u < to; u += n) {
+        int64_t c = u % j->channels, at = u * j->spatial;
+        n = j->channels - c < to - u ? j->channels - c : to - u;
+        const float *x = (const float *)j->x + at;
+        float *y = (float *)j->y + at;
+        if (j->spatial == 1)
+            j->kern->affine_columns_f32(y, x, 1, (size_t)n, (size_t)n, center + c, scale + c, shift + c);
+        else
+            j->kern->affine_rows_f32(y, x, (size_t)n, (size_t)j->spatial, (size_t)j->spatial, center + c, scale + c,
+                                     shift + c);
+    }
+}
 
 static int64_t batchnorm_channels(const Tensor *x) { return x->rank > 1 ? x->dims[1] : 1; }
 
 static sdx_status batchnorm_prepare(Prepare *p)
 {
-    p->scratch = (size_t)batchnorm_channels(&p->in[0]->t) * 4 * sizeof(double);
+    p->scratch = (size_t)batchnorm_channels(&p->in[0]->t) * (4 * sizeof(double) + 3 * sizeof(float));
+    p->state = (void *)p->kern;
     return SDX_OK;
 }
 
@@ -74,7 +95,7 @@ static sdx_status batchnorm_run(Run *r)
     double *mean = r->scratch, *inv = mean + channels, *bias = inv + channels, *var = bias + channels;
     BatchNormJob j = { .x = x->data, .y = y, .mean = mean, .inv = inv, .bias = bias,
                        .items = x->dims[0], .channels = channels, .spatial = sdx_dims_product(x->dims, 2, x->rank),
-                       .out_mean = mean, .out_var = var };
+                       .out_mean = mean, .out_var = var, .affine = (float *)(var + channels), .kern = r->state };
     bool f64 = x->dtype == DT_DOUBLE;
     int64_t per_channel = j.items * j.spatial;
     if (a->training_mode) {
@@ -88,6 +109,11 @@ static sdx_status batchnorm_run(Run *r)
     for (int64_t c = 0; c < channels; c++) {
         inv[c] = sdx_tensor_get_double(&r->in[1]->t, c) / sqrt(var[c] + (double)a->epsilon);
         bias[c] = sdx_tensor_get_double(&r->in[2]->t, c);
+    }
+    for (int64_t c = 0; c < channels; c++) {
+        j.affine[c] = (float)mean[c];
+        j.affine[channels + c] = (float)inv[c];
+        j.affine[2 * channels + c] = (float)bias[c];
     }
     if (per_channel > 0 && channels > 0)
         sdx_run_range(r, j.items * channels, grain_for(j.spatial), f64 ? scale_range_f64 : scale_range_f32, &j);

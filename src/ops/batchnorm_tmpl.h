@@ -20,6 +20,7 @@ static void FN(stats_range)(void *arg, int64_t from, int64_t to, int worker)
     }
 }
 
+#ifdef WITH_SCALE
 static void FN(scale_range)(void *arg, int64_t from, int64_t to, int worker)
 {
     const BatchNormJob *j = arg;
@@ -31,6 +32,8 @@ static void FN(scale_range)(void *arg, int64_t from, int64_t to, int worker)
         for (int64_t i = 0; i < j->spatial; i++) y[i] = (x[i] - mean) * inv + bias;
     }
 }
+#endif
 
 #undef T
 #undef FN
+#undef WITH_SCALE

@@ -38,8 +38,7 @@ static sdx_status global_run(Run *r, int op)
     int64_t rows, n;
     void *y;
     TRY(global_output(r, &rows, &n, &y));
-    sdx_reduce_rows(r, r->in[0]->t.dtype, op, r->in[0]->t.data, y, rows, n);
-    return SDX_OK;
+    return sdx_reduce_rows(r, r->state, r->in[0]->t.dtype, op, r->in[0]->t.data, y, rows, n);
 }
 
 static sdx_status globalavg_run(Run *r) { return global_run(r, RED_MEAN); }
@@ -66,11 +65,11 @@ static const OpVer global_vers[] = { { 22, { TS_FLTB } }, { 1, { TS_FLT } }, { 0
 
 const OpDef sdx_op_GlobalAveragePool = {
     .name = "GlobalAveragePool", .sig = "T->T", .attrs = global_attrs, .attrs_size = sizeof(GlobalAttrs),
-    .vers = global_vers, .flags = OP_F32_MATH, .infer = global_infer, .cpu = { NULL, globalavg_run },
+    .vers = global_vers, .flags = OP_F32_MATH, .infer = global_infer, .cpu = { prepare_kern, globalavg_run },
 };
 const OpDef sdx_op_GlobalMaxPool = {
     .name = "GlobalMaxPool", .sig = "T->T", .attrs = global_attrs, .attrs_size = sizeof(GlobalAttrs),
-    .vers = global_vers, .flags = OP_F32_MATH, .infer = global_infer, .cpu = { NULL, globalmax_run },
+    .vers = global_vers, .flags = OP_F32_MATH, .infer = global_infer, .cpu = { prepare_kern, globalmax_run },
 };
 
 /* p was a float in version 1. */
@@ -86,5 +85,5 @@ static const OpVer globallp_vers[] = { { 22, { TS_FLTB } }, { 2, { TS_FLT } }, {
 
 const OpDef sdx_op_GlobalLpPool = {
     .name = "GlobalLpPool", .sig = "T->T", .attrs = globallp_attrs, .attrs_size = sizeof(GlobalAttrs),
-    .vers = globallp_vers, .flags = OP_F32_MATH, .infer = global_infer, .cpu = { NULL, globallp_run },
+    .vers = globallp_vers, .flags = OP_F32_MATH, .infer = global_infer, .cpu = { prepare_kern, globallp_run },
 };

@@ -19,6 +19,7 @@ typedef struct GroupNormJob {
     void *y;
     int64_t groups, per_group, spatial; /* channels per group */
     double epsilon;
+    const Kern *kern;
 } GroupNormJob;
 
 typedef struct LpJob {
@@ -32,11 +33,11 @@ typedef struct LpJob {
 
 #define T float
 #define FN(name) name##_f32
-#define SQRT sqrtf
 #include "ops/groupnorm_tmpl.h"
 #define T double
 #define FN(name) name##_f64
 #define SQRT sqrt
+#define WITH_GROUPS
 #include "ops/groupnorm_tmpl.h"
 
 /* -- InstanceNormalization and GroupNormalization ------------------------------------------------------------------ */
@@ -70,6 +71,28 @@ static sdx_status groupnorm_infer(Infer *c)
     return instnorm_infer(c);
 }
 
+static void group_range_f32(void *arg, int64_t from, int64_t to, int worker)
+{
+    enum { FEW = 64 };
+    const GroupNormJob *j = arg;
+    int64_t n = j->per_group * j->spatial;
+    for (int64_t u = from; u < to; u++) {
+        const float *x = (const float *)j->x + u * n, *all = j->scale;
+        float *y = (float *)j->y + u * n, mean, inv, center[FEW], scale[FEW];
+        j->kern->moments_f32(&mean, &inv, x, 1, (size_t)n, (float)j->epsilon);
+        int64_t c = u % j->groups * j->per_group;
+        for (int64_t k = 0; k < j->per_group; k += FEW) {
+            int64_t few = j->per_group - k < FEW ? j->per_group - k : FEW;
+            for (int64_t i = 0; i < few; i++) {
+                center[i] = mean;
+                scale[i] = all[c + k + i] * inv;
+            }
+            j->kern->affine_rows_f32(y + k * j->spatial, x + k * j->spatial, (size_t)few, (size_t)j->spatial,
+                                     (size_t)j->spatial, center, scale, (const float *)j->bias + c + k);
+        }
+    }
+}
+
 static sdx_status norm_groups(Run *r, int64_t groups, double epsilon)
 {
     const Tensor *x = &r->in[0]->t;
@@ -80,7 +103,7 @@ static sdx_status norm_groups(Run *r, int64_t groups, double epsilon)
     if (groups == 0) groups = channels;
     GroupNormJob j = { .x = x->data, .scale = r->in[1]->t.data, .bias = r->in[2]->t.data, .y = y,
                        .groups = groups, .per_group = channels / groups,
-                       .spatial = sdx_dims_product(x->dims, 2, x->rank), .epsilon = epsilon };
+                       .spatial = sdx_dims_product(x->dims, 2, x->rank), .epsilon = epsilon, .kern = r->state };
     sdx_run_range(r, x->dims[0] * groups, grain_for(2 * j.per_group * j.spatial),
                   x->dtype == DT_DOUBLE ? group_range_f64 : group_range_f32, &j);
     return SDX_OK;
@@ -97,7 +120,7 @@ static const OpVer instnorm_vers[] = { { 22, { TS_FLTB } }, { 6, { TS_FLT } }, {
 
 const OpDef sdx_op_InstanceNormalization = {
     .name = "InstanceNormalization", .sig = "T,T,T->T", .attrs = instnorm_attrs, .attrs_size = sizeof(GroupNormAttrs),
-    .vers = instnorm_vers, .flags = OP_INPLACE | OP_F32_MATH, .infer = instnorm_infer, .cpu = { NULL, instnorm_run },
+    .vers = instnorm_vers, .flags = OP_INPLACE | OP_F32_MATH, .infer = instnorm_infer, .cpu = { prepare_kern, instnorm_run },
 };
 
 /* Version 18 had one scale and bias per group: each is repeated for the channels of its group,
@@ -136,7 +159,7 @@ static const OpVer groupnorm_vers[] = { { 21, { TS_FLTB } }, { 18, { TS_FLTB }, 
 
 const OpDef sdx_op_GroupNormalization = {
     .name = "GroupNormalization", .sig = "T,T,T->T", .attrs = groupnorm_attrs, .attrs_size = sizeof(GroupNormAttrs),
-    .vers = groupnorm_vers, .flags = OP_INPLACE | OP_F32_MATH, .infer = groupnorm_infer, .cpu = { NULL, groupnorm_run },
+    .vers = groupnorm_vers, .flags = OP_INPLACE | OP_F32_MATH, .infer = groupnorm_infer, .cpu = { prepare_kern, groupnorm_run },
 };
 
 /* -- MeanVarianceNormalization ------------------------------------------------------------------------------------- */

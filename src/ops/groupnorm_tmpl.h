@@ -1,5 +1,6 @@
 /* ops/groupnorm_tmpl.h - loops of groupnorm.c for one type T. */
 
+#ifdef WITH_GROUPS
 static void FN(group_range)(void *arg, int64_t from, int64_t to, int worker)
 {
     const GroupNormJob *j = arg;
@@ -41,6 +42,7 @@ static void FN(group_range)(void *arg, int64_t from, int64_t to, int worker)
         }
     }
 }
+#endif
 
 static void FN(lp_range)(void *arg, int64_t from, int64_t to, int worker)
 {
@@ -67,3 +69,4 @@ static void FN(lp_range)(void *arg, int64_t from, int64_t to, int worker)
 #undef T
 #undef FN
 #undef SQRT
+#undef WITH_GROUPS

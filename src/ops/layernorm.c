@@ -64,6 +64,7 @@ typedef struct NormJob {
     int64_t cols;
     double epsilon;
     bool rms;
+    const Kern *kern;
 } NormJob;
 
 #define T float
@@ -74,6 +75,19 @@ typedef struct NormJob {
 #define FN(name) name##_f64
 #define SQRT sqrt
 #include "ops/layernorm_tmpl.h"
+
+/* Rows with plain scale and bias, by the kernel. */
+static void norm_range_kernel(void *arg, int64_t from, int64_t to, int worker)
+{
+    const NormJob *j = arg;
+    NormRows a = {
+        .y = (float *)j->y + from * j->cols, .x = (const float *)j->x + from * j->cols, .scale = j->scale->data,
+        .bias = j->bias ? j->bias->data : NULL, .mean = j->mean ? (float *)j->mean + from : NULL,
+        .inv_std = j->inv ? (float *)j->inv + from : NULL, .rows = (size_t)(to - from), .n = (size_t)j->cols,
+        .eps = (float)j->epsilon, .rms = j->rms,
+    };
+    j->kern->norm_rows_f32(&a);
+}
 
 /* s must spread to x one-sidedly. */
 static sdx_status layernorm_check(Infer *c, int i, const Shape *x, const char *what)
@@ -111,6 +125,7 @@ static sdx_status layernorm_infer(Infer *c)
 }
 
 typedef struct LayerNormState {
+    const Kern *kern;
     Spread scale, bias;
     int64_t rows, cols, stat_dims[SDX_MAX_RANK];
 } LayerNormState;
@@ -127,6 +142,7 @@ static sdx_status layernorm_prepare(Prepare *p)
     st->cols = sdx_dims_product(x->dims, axis, x->rank);
     spread_init(&st->scale, &p->in[1]->t, x, st->cols);
     if (p->n_in > 2 && p->in[2]) spread_init(&st->bias, &p->in[2]->t, x, st->cols);
+    st->kern = p->kern;
     p->state = st;
     return SDX_OK;
 }
@@ -163,7 +179,7 @@ static sdx_status layernorm_any(Run *r, bool rms)
     void *y;
     TRY(sdx_run_output(r, 0, out_type, x->rank, x->dims, &y));
     NormJob j = { .x = x->data, .y = y, .scale = &scale, .bias = has_bias ? &bias : NULL,
-                  .cols = st->cols, .epsilon = a->epsilon, .rms = rms };
+                  .cols = st->cols, .epsilon = a->epsilon, .rms = rms, .kern = st->kern };
     for (int o = 1; o < r->n_out; o++)
         if (r->out[o]) TRY(sdx_run_output(r, o, DT_FLOAT, x->rank, st->stat_dims, o == 1 ? &j.mean : &j.inv));
     if (st->rows * st->cols == 0) return SDX_OK;
@@ -171,7 +187,9 @@ static sdx_status layernorm_any(Run *r, bool rms)
         rmsnorm_mixed(r, st, a->epsilon, &(Tensor){ .dtype = out_type, .data = y });
         return SDX_OK;
     }
-    sdx_run_range(r, st->rows, grain_for(2 * st->cols), x->dtype == DT_DOUBLE ? norm_range_f64 : norm_range_f32, &j);
+    bool plain = scale.plain && (!has_bias || bias.plain);
+    sdx_run_range(r, st->rows, grain_for(2 * st->cols),
+                  x->dtype == DT_DOUBLE ? norm_range_f64 : plain ? norm_range_kernel : norm_range_f32, &j);
     return SDX_OK;
 }
 

@@ -1,122 +1,47 @@
 /* ops/reduce.c - ReduceSum, Mean, Prod, Max, Min, L1, L2, LogSum, LogSumExp, SumSquare
  *
- * The axes are merged into as few as possible, kept and reduced ones alternating. When the innermost one is reduced,
- * each result folds contiguous runs; when it is kept, a block of results is folded at once, row after row. Sums of
- * floats are kept in double between runs of at most 1024 elements, so the error does not grow with the length.
- * A reduction over nothing gives the neutral element: 0, 1, -inf or +inf (the type's lowest and highest value for
- * integers), and NaN for the mean. A NaN in the data is the maximum and the minimum. */
+ * Neighbouring axes that are all kept or all reduced are one axis; then each reduced axis is one pass of the kernels
+ * (kern/reduce/reduce.h), the last axis first. Reducing an axis is associative for all of them once the first pass has
+ * squared or taken magnitudes; a mean of several passes is a sum divided once. A reduction over nothing gives the
+ * neutral element: 0, 1, -inf or +inf (the type's lowest and highest value for integers), NaN for the mean. */
 #include "ops/axis3.h"
 #include "ops/dims.h"
+#include "ops/elementwise.h"
 #include "ops/reduce.h"
 #include "ops/upgrade.h"
 
 #include <math.h>
 #include <string.h>
 
-#define REDUCE_WIDTH 256 /* results folded at once when the innermost axis is kept */
+#include "base/size.h"
 
-typedef struct ReduceFns {
-    size_t acc_size;
-    void (*init)(void *acc, int64_t n);
-    /* aux: NULL, or what the preparatory fold gave, as elements of the data's type */
-    void (*fold)(void *acc, const void *x, int64_t n, const void *aux);
-    void (*fold_rows)(void *acc, const void *x, int64_t rows, int64_t stride, int64_t width, const void *aux);
-    void (*finish)(void *y, const void *acc, int64_t n, int64_t count, const void *aux);
-} ReduceFns;
+#define REDUCE_WIDTH 256 /* columns of a task */
 
-#define LANES 16
-#define RUN 1024
-
-/* Floats: sums run in T over short stretches and in double between them. */
-#define T float
-#define ACC double
-#define TAG f32
-#define IS_FLOAT 1
-#include "ops/reduce_types.h"
-#define T double
-#define ACC double
-#define TAG f64
-#define IS_FLOAT 1
-#include "ops/reduce_types.h"
-#define T int32_t
-#define ACC int64_t
-#define UACC uint64_t
-#define TAG i32
-#define LOWEST INT32_MIN
-#define HIGHEST INT32_MAX
-#include "ops/reduce_types.h"
-#define T uint32_t
-#define ACC uint64_t
-#define UACC uint64_t
-#define TAG u32
-#define LOWEST 0
-#define HIGHEST UINT32_MAX
-#include "ops/reduce_types.h"
-#define T int64_t
-#define ACC int64_t
-#define UACC uint64_t
-#define TAG i64
-#define LOWEST INT64_MIN
-#define HIGHEST INT64_MAX
-#include "ops/reduce_types.h"
-#define T uint64_t
-#define ACC uint64_t
-#define UACC uint64_t
-#define TAG u64
-#define LOWEST 0
-#define HIGHEST UINT64_MAX
-#include "ops/reduce_types.h"
-#define T int8_t
-#define ACC int8_t
-#define TAG i8
-#define LOWEST INT8_MIN
-#define HIGHEST INT8_MAX
-#define ONLY_MINMAX 1
-#include "ops/reduce_types.h"
-#define T uint8_t
-#define ACC uint8_t
-#define TAG u8
-#define LOWEST 0
-#define HIGHEST UINT8_MAX
-#define ONLY_MINMAX 1
-#include "ops/reduce_types.h"
-#define T uint8_t
-#define ACC uint8_t
-#define TAG boolean
-#define LOWEST 0
-#define HIGHEST 1
-#define ONLY_MINMAX 1
-#include "ops/reduce_types.h"
-
-static const ReduceFns *reduce_fns(DType d, int op)
-{
-    const ReduceFns *fns = NULL;
-    switch (d) {
-    case DT_FLOAT: fns = reduce_table_f32; break;
-    case DT_DOUBLE: fns = reduce_table_f64; break;
-    case DT_INT32: fns = reduce_table_i32; break;
-    case DT_UINT32: fns = reduce_table_u32; break;
-    case DT_INT64: fns = reduce_table_i64; break;
-    case DT_UINT64: fns = reduce_table_u64; break;
-    case DT_INT8: fns = reduce_table_i8; break;
-    case DT_UINT8: fns = reduce_table_u8; break;
-    case DT_BOOL: fns = reduce_table_boolean; break;
-    default: return NULL;
-    }
-    return fns[op].fold ? &fns[op] : NULL;
-}
+/* Each operator: what the first pass computes, what the others do, and what is applied to the result. */
+enum { END_NONE, END_SQRT, END_LOG };
+static const struct {
+    unsigned first, next;
+    int end;
+} steps[RED_OPS] = {
+    [RED_SUM] = { SDX_REDUCE_sum, SDX_REDUCE_sum, END_NONE },
+    [RED_MEAN] = { SDX_REDUCE_mean, SDX_REDUCE_sum, END_NONE },
+    [RED_PROD] = { SDX_REDUCE_prod, SDX_REDUCE_prod, END_NONE },
+    [RED_MAX] = { SDX_REDUCE_max, SDX_REDUCE_max, END_NONE },
+    [RED_MIN] = { SDX_REDUCE_min, SDX_REDUCE_min, END_NONE },
+    [RED_L1] = { SDX_REDUCE_sumabs, SDX_REDUCE_sum, END_NONE },
+    [RED_L2] = { SDX_REDUCE_sumsq, SDX_REDUCE_sum, END_SQRT },
+    [RED_LOGSUM] = { SDX_REDUCE_sum, SDX_REDUCE_sum, END_LOG },
+    [RED_LOGSUMEXP] = { SDX_REDUCE_logsumexp, SDX_REDUCE_logsumexp, END_NONE },
+    [RED_SUMSQ] = { SDX_REDUCE_sumsq, SDX_REDUCE_sum, END_NONE },
+};
 
 /* -- the walk ------------------------------------------------------------------------------------------------------ */
 
 typedef struct ReduceWalk {
-    int n_keep, n_red; /* axes without the innermost one */
-    int64_t keep[SDX_MAX_RANK], keep_stride[SDX_MAX_RANK];
-    int64_t red[SDX_MAX_RANK], red_stride[SDX_MAX_RANK];
-    int64_t width;      /* > 0: the innermost axis is kept and has this size */
-    int64_t run;        /* otherwise it is reduced and has this size */
-    int64_t rows, row_stride; /* with width: the last reduced axis */
-    int64_t outer;      /* product of keep */
-    int64_t count;      /* elements per result */
+    int n;               /* axes, alternately kept and reduced */
+    int64_t dims[SDX_MAX_RANK];
+    bool first_reduced;  /* axis 0 is reduced */
+    int64_t count;       /* elements per result */
     int64_t results;
     int out_rank;
     int64_t out_dims[SDX_MAX_RANK];
@@ -127,122 +52,131 @@ static void reduce_walk(ReduceWalk *w, const Tensor *x, const bool *mask, bool k
     memset(w, 0, sizeof *w);
     w->count = 1;
     w->results = 1;
-    struct { int64_t n, stride; bool red; } axes[SDX_MAX_RANK];
-    int n = 0;
-    int64_t stride[SDX_MAX_RANK], s = 1;
-    for (int k = x->rank - 1; k >= 0; k--) {
-        stride[k] = s;
-        s *= x->dims[k];
-    }
+    bool last = false;
     for (int k = 0; k < x->rank; k++) {
         if (mask[k]) w->count *= x->dims[k];
         else w->results *= x->dims[k];
         if (!mask[k] || keepdims) w->out_dims[w->out_rank++] = mask[k] ? 1 : x->dims[k];
         if (x->dims[k] == 1) continue;
-        if (n && axes[n - 1].red == mask[k]) {
-            axes[n - 1].n *= x->dims[k];
-            axes[n - 1].stride = stride[k];
+        if (w->n && last == mask[k]) {
+            w->dims[w->n - 1] *= x->dims[k];
             continue;
         }
-        axes[n].n = x->dims[k];
-        axes[n].stride = stride[k];
-        axes[n++].red = mask[k];
-    }
-    w->outer = 1;
-    w->rows = 1;
-    w->run = 1;
-    if (n && !axes[n - 1].red) {
-        w->width = axes[--n].n;
-        if (n && axes[n - 1].red) {
-            w->rows = axes[--n].n;
-            w->row_stride = axes[n].stride;
-        }
-    } else if (n) {
-        w->run = axes[--n].n;
-    }
-    for (int k = 0; k < n; k++) {
-        if (axes[k].red) {
-            w->red[w->n_red] = axes[k].n;
-            w->red_stride[w->n_red++] = axes[k].stride;
-        } else {
-            w->keep[w->n_keep] = axes[k].n;
-            w->keep_stride[w->n_keep++] = axes[k].stride;
-            w->outer *= axes[k].n;
-        }
+        if (w->n == 0) w->first_reduced = mask[k];
+        w->dims[w->n++] = x->dims[k];
+        last = mask[k];
     }
 }
 
-typedef struct ReduceJob {
-    const ReduceWalk *w;
-    const ReduceFns *fns, *pre; /* pre: a fold whose result the main one needs (the maximum, for LogSumExp) */
-    size_t esize;
+typedef struct PassJob {
+    Reduce *fn;
     const char *x;
     char *y;
-    int64_t blocks; /* of REDUCE_WIDTH columns in width */
-} ReduceJob;
-
-/* Folds everything that belongs to `cols` results starting at x (one result when width is 0). */
-static void reduce_fold(const ReduceJob *j, const ReduceFns *f, void *acc, const char *x, int64_t cols, const void *aux)
-{
-    const ReduceWalk *w = j->w;
-    int64_t at[SDX_MAX_RANK] = { 0 };
-    f->init(acc, cols);
-    if (w->count == 0) return;
-    for (;;) {
-        if (w->width) f->fold_rows(acc, x, w->rows, w->row_stride, cols, aux);
-        else f->fold(acc, x, w->run, aux);
-        int k = w->n_red - 1;
-        for (; k >= 0; k--) {
-            x += w->red_stride[k] * (int64_t)j->esize;
-            if (++at[k] < w->red[k]) break;
-            x -= w->red_stride[k] * w->red[k] * (int64_t)j->esize;
-            at[k] = 0;
-        }
-        if (k < 0) return;
-    }
-}
+    size_t es;
+    int64_t n, inner, blocks;
+} PassJob;
 
 static void reduce_range(void *arg, int64_t from, int64_t to, int worker)
 {
-    const ReduceJob *j = arg;
-    const ReduceWalk *w = j->w;
-    _Alignas(64) char acc[REDUCE_WIDTH * 16], aux_acc[REDUCE_WIDTH * 16];
-    _Alignas(64) char aux[REDUCE_WIDTH * 8];
+    const PassJob *j = arg;
+    size_t n = (size_t)j->n, inner = (size_t)j->inner;
+    if (j->inner == 1) {
+        j->fn(j->y + (size_t)from * j->es, j->x + (size_t)from * n * j->es, (size_t)(to - from), n, 1, 1);
+        return;
+    }
     for (int64_t u = from; u < to; u++) {
-        int64_t o = u / j->blocks, block = u % j->blocks;
-        int64_t first = block * REDUCE_WIDTH, cols = 1;
-        if (w->width) cols = w->width - first < REDUCE_WIDTH ? w->width - first : REDUCE_WIDTH;
-        int64_t offset = first, rest = o;
-        for (int k = w->n_keep - 1; k >= 0; k--) {
-            offset += rest % w->keep[k] * w->keep_stride[k];
-            rest /= w->keep[k];
-        }
-        const char *x = j->x + offset * (int64_t)j->esize;
-        char *y = j->y + ((w->width ? o * w->width : o) + first) * (int64_t)j->esize;
-        if (j->pre) {
-            reduce_fold(j, j->pre, aux_acc, x, cols, NULL);
-            j->pre->finish(aux, aux_acc, cols, w->count, NULL);
-        }
-        reduce_fold(j, j->fns, acc, x, cols, aux);
-        j->fns->finish(y, acc, cols, w->count, aux);
+        size_t outer = (size_t)(u / j->blocks), first = (size_t)(u % j->blocks) * REDUCE_WIDTH;
+        size_t cols = inner - first < REDUCE_WIDTH ? inner - first : REDUCE_WIDTH;
+        j->fn(j->y + (outer * inner + first) * j->es, j->x + (outer * n * inner + first) * j->es, 1, n, cols, inner);
     }
 }
 
-static void reduce_all(const Run *r, const ReduceWalk *w, DType dtype, int op, const void *x, void *y)
+static void reduce_pass(const Run *r, Reduce *fn, size_t es, const void *x, void *y, int64_t outer, int64_t n, int64_t inner)
 {
-    ReduceJob j = { .w = w, .fns = reduce_fns(dtype, op), .esize = sdx_dtype_size(dtype), .x = x, .y = y,
-                    .blocks = w->width ? (w->width + REDUCE_WIDTH - 1) / REDUCE_WIDTH : 1 };
-    if (op == RED_LOGSUMEXP) j.pre = reduce_fns(dtype, RED_MAX);
-    int64_t per_unit = w->count * (w->width ? (w->width < REDUCE_WIDTH ? w->width : REDUCE_WIDTH) : 1);
-    sdx_run_range(r, w->outer * j.blocks, grain_for(per_unit), reduce_range, &j);
+    PassJob j = { .fn = fn, .x = x, .y = y, .es = es, .n = n, .inner = inner,
+                  .blocks = inner == 1 ? 1 : (inner + REDUCE_WIDTH - 1) / REDUCE_WIDTH };
+    sdx_run_range(r, outer * j.blocks, grain_for(n * (inner < REDUCE_WIDTH ? inner : REDUCE_WIDTH)), reduce_range, &j);
 }
 
-void sdx_reduce_rows(const Run *r, DType dtype, int op, const void *x, void *y, int64_t rows, int64_t n)
+static void reduce_end(DType dtype, int end, void *y, int64_t n)
+{
+    Tensor t = { .dtype = dtype, .data = y };
+    for (int64_t i = 0; i < n; i++) {
+        double v = sdx_tensor_get_double(&t, i);
+        sdx_tensor_set_double(&t, i, end == END_SQRT ? sqrt(v) : log(v));
+    }
+}
+
+static void divide(DType dtype, void *y, int64_t n, int64_t by)
+{
+    for (int64_t i = 0; i < n; i++) switch (dtype) {
+        case DT_FLOAT: ((float *)y)[i] = (float)((double)((float *)y)[i] / (double)by); break;
+        case DT_DOUBLE: ((double *)y)[i] /= (double)by; break;
+        case DT_INT32: ((int32_t *)y)[i] = (int32_t)(by ? ((int32_t *)y)[i] / by : 0); break;
+        case DT_UINT32: ((uint32_t *)y)[i] = (uint32_t)(by ? ((uint32_t *)y)[i] / by : 0); break;
+        case DT_INT64: ((int64_t *)y)[i] = by ? ((int64_t *)y)[i] / by : 0; break;
+        default: ((uint64_t *)y)[i] = by ? ((uint64_t *)y)[i] / (uint64_t)by : 0; break;
+        }
+}
+
+/* The kernel, or NULL when the type has no such reduction. Integers take the logarithm of a sum, and of a sum of
+ * exponentials, in double. */
+static Reduce *reduce_kernel(const Kern *k, DType dtype, unsigned reduction)
+{
+    int type = sdx_ew_ktype(dtype);
+    return type < 0 ? NULL : k->reduce[type][reduction];
+}
+
+static sdx_status reduce_all(Run *r, const Kern *kern, const ReduceWalk *w, DType dtype, int op, const void *x, void *y)
+{
+    int64_t dims[SDX_MAX_RANK], reduced = 0;
+    memcpy(dims, w->dims, sizeof dims);
+    for (int k = 0; k < w->n; k++) reduced += (k % 2 == 0) == w->first_reduced;
+    bool divides = op == RED_MEAN && reduced > 1;
+    unsigned first = divides ? SDX_REDUCE_sum : steps[op].first;
+    size_t es = sdx_dtype_size(dtype);
+    if (reduced == 0) { /* each element by itself: an axis of size 1 */
+        reduce_pass(r, reduce_kernel(kern, dtype, first), es, x, y, w->results, 1, 1);
+        reduced = 0;
+    }
+    int64_t left = reduced;
+    for (int k = w->n - 1; k >= 0; k--) {
+        if ((k % 2 == 0) != w->first_reduced) continue;
+        int64_t outer = sdx_dims_product(dims, 0, k), inner = sdx_dims_product(dims, k + 1, w->n), n = dims[k];
+        void *dst = y;
+        if (--left > 0) {
+            size_t nbytes;
+            if (!sdx_mul_size(&nbytes, (size_t)(outer * inner), es)) return sdx_run_fail(r, "the input is too large");
+            dst = sdx_run_heap(r, nbytes);
+            TRY_MEM(dst, r->err);
+        }
+        reduce_pass(r, reduce_kernel(kern, dtype, left == reduced - 1 ? first : steps[op].next), es, x, dst, outer, n, inner);
+        dims[k] = 1;
+        x = dst;
+    }
+    if (divides) divide(dtype, y, w->results, w->count);
+    if (steps[op].end != END_NONE) reduce_end(dtype, steps[op].end, y, w->results);
+    return SDX_OK;
+}
+
+static sdx_status reduce_as_double(Run *r, const Kern *kern, const ReduceWalk *w, int op, const Tensor *x, void *y)
+{
+    int64_t n = sdx_tensor_count(x);
+    double *in = sdx_run_heap(r, (size_t)n * sizeof *in), *out = sdx_run_heap(r, (size_t)w->results * sizeof *out);
+    if (!in || !out) return sdx_fail(r->err, SDX_OUT_OF_MEMORY, "out of memory");
+    for (int64_t i = 0; i < n; i++) in[i] = sdx_tensor_get_double(x, i);
+    TRY(reduce_all(r, kern, w, DT_DOUBLE, op, in, out));
+    Tensor t = { .dtype = x->dtype, .data = y };
+    for (int64_t i = 0; i < w->results; i++) sdx_tensor_set_double(&t, i, trunc(out[i]));
+    return SDX_OK;
+}
+
+sdx_status sdx_reduce_rows(Run *r, const Kern *kern, DType dtype, int op, const void *x, void *y, int64_t rows, int64_t n)
 {
     ReduceWalk w;
     Tensor t = { .dtype = dtype, .rank = 2, .dims = { rows, n } };
     reduce_walk(&w, &t, (bool[]){ false, true }, false);
-    if (rows) reduce_all(r, &w, dtype, op, x, y);
+    return rows ? reduce_all(r, kern, &w, dtype, op, x, y) : SDX_OK;
 }
 
 /* -- the operators ------------------------------------------------------------------------------------------------- */
@@ -293,6 +227,8 @@ static sdx_status reduce_infer(Infer *c)
 }
 
 typedef struct ReduceState {
+    const Kern *kern;
+    bool fixed; /* the axes are known */
     ReduceWalk walk;
 } ReduceState;
 
@@ -313,16 +249,18 @@ static bool reduce_mask(const ReduceAttrs *a, const Tensor *x, const Tensor *axe
 static sdx_status reduce_prepare(Prepare *p)
 {
     const Tensor *axes = p->n_in > 1 && p->in[1] ? &p->in[1]->t : NULL;
+    ReduceState *st = sdx_arena_new(p->arena, ReduceState);
+    TRY_MEM(st, p->err);
+    p->state = st;
+    st->kern = p->kern;
     if (axes && !p->in_const[1]) return SDX_OK;
     bool mask[SDX_MAX_RANK];
     int64_t bad;
     if (!reduce_mask(p->args, &p->in[0]->t, axes, mask, &bad))
         return sdx_prepare_fail(p, SDX_INVALID_MODEL, "axis %lld is outside [-%d, %d)", (long long)bad,
                                 (int)p->in[0]->t.rank, (int)p->in[0]->t.rank);
-    ReduceState *st = sdx_arena_new(p->arena, ReduceState);
-    TRY_MEM(st, p->err);
     reduce_walk(&st->walk, &p->in[0]->t, mask, ((const ReduceAttrs *)p->args)->keepdims);
-    p->state = st;
+    st->fixed = true;
     return SDX_OK;
 }
 
@@ -331,8 +269,9 @@ static sdx_status reduce_run(Run *r, int op)
     const Tensor *x = &r->in[0]->t;
     const ReduceAttrs *a = r->args;
     ReduceWalk local;
-    const ReduceWalk *w = r->state ? &((const ReduceState *)r->state)->walk : &local;
-    if (!r->state) {
+    const ReduceState *st = r->state;
+    const ReduceWalk *w = st->fixed ? &st->walk : &local;
+    if (!st->fixed) {
         bool mask[SDX_MAX_RANK];
         int64_t bad;
         if (!reduce_mask(a, x, r->n_in > 1 && r->in[1] ? &r->in[1]->t : NULL, mask, &bad))
@@ -341,10 +280,11 @@ static sdx_status reduce_run(Run *r, int op)
     }
     void *y;
     TRY(sdx_run_output(r, 0, x->dtype, w->out_rank, w->out_dims, &y));
-    if (!reduce_fns(x->dtype, op)) return sdx_run_fail(r, "no reduction for %s", sdx_dtype_name(x->dtype));
     if (w->results == 0) return SDX_OK;
-    reduce_all(r, w, x->dtype, op, x->data, y);
-    return SDX_OK;
+    bool is_float = x->dtype == DT_FLOAT || x->dtype == DT_DOUBLE;
+    if (!is_float && (op == RED_LOGSUMEXP || op == RED_LOGSUM || op == RED_L2))
+        return reduce_as_double(r, st->kern, w, op, x, y);
+    return reduce_all(r, st->kern, w, x->dtype, op, x->data, y);
 }
 
 #define INTS4 (TS_I32 | TS_I64 | TS_U32 | TS_U64)

@@ -22,18 +22,35 @@ typedef struct SoftmaxJob {
     const void *x;
     void *y;
     Axis3 v;
+    SoftmaxF32 *fn;
 } SoftmaxJob;
 
 #define COLS 64 /* columns worked on together when the axis is not the last */
 
 #define T float
 #define FN(name) name##_f32
-#define EXP expf
 #include "ops/softmax_tmpl.h"
 #define T double
 #define FN(name) name##_f64
 #define EXP exp
 #include "ops/softmax_tmpl.h"
+
+static void kernel_f32(void *arg, int64_t from, int64_t to, int worker)
+{
+    const SoftmaxJob *j = arg;
+    const float *x = j->x;
+    float *y = j->y;
+    int64_t n = j->v.n, inner = j->v.inner, blocks = (inner + COLS - 1) / COLS;
+    if (inner == 1) {
+        j->fn(y + from * n, x + from * n, (size_t)(to - from), (size_t)n, 1, 1);
+        return;
+    }
+    for (int64_t u = from; u < to; u++) {
+        int64_t first = u % blocks * COLS, cols = inner - first < COLS ? inner - first : COLS;
+        int64_t at = u / blocks * n * inner + first;
+        j->fn(y + at, x + at, 1, (size_t)n, (size_t)cols, (size_t)inner);
+    }
+}
 
 static sdx_status softmax_infer(Infer *c)
 {
@@ -55,7 +72,9 @@ static sdx_status softmax_run(Run *r, int kind)
     if (x->rank) j.v = axis3_of(x, axis);
     if (j.v.outer * j.v.n * j.v.inner == 0) return SDX_OK;
     bool f64 = x->dtype == DT_DOUBLE;
-    static const RangeFn fns[2][3] = { { soft_f32, log_f32, hard_f32 }, { soft_f64, log_f64, hard_f64 } };
+    static const RangeFn fns[2][3] = { { kernel_f32, kernel_f32, hard_f32 }, { soft_f64, log_f64, hard_f64 } };
+    const Kern *k = r->state;
+    j.fn = kind == KIND_LOG ? k->logsoftmax_f32 : k->softmax_f32;
     int64_t blocks = (j.v.inner + COLS - 1) / COLS;
     sdx_run_range(r, j.v.outer * blocks, grain_for(2 * j.v.n * (j.v.inner < COLS ? j.v.inner : COLS)), fns[f64][kind],
                   &j);
@@ -93,7 +112,7 @@ static const OpVer softmax_vers[] = {
 #define SOFTMAX_OP(Name, fn)                                                                                           \
     const OpDef sdx_op_##Name = {                                                                                 \
         .name = #Name, .sig = "T->T", .attrs = softmax_attrs, .attrs_size = sizeof(SoftmaxAttrs),                      \
-        .vers = softmax_vers, .flags = OP_INPLACE | OP_F32_MATH, .infer = softmax_infer, .cpu = { NULL, fn },          \
+        .vers = softmax_vers, .flags = OP_INPLACE | OP_F32_MATH, .infer = softmax_infer, .cpu = { prepare_kern, fn },          \
     };
 SOFTMAX_OP(Softmax, run_soft)
 SOFTMAX_OP(LogSoftmax, run_log)

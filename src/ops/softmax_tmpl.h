@@ -1,28 +1,6 @@
-/* ops/softmax_tmpl.h - the softmax family for one type T. A unit is one row, or COLS columns of one outer index. */
+/* ops/softmax_tmpl.h - the softmax family for one type T without kernels: COLS columns of one outer index at a time. */
 
-static void FN(softmax_row)(const T *x, T *y, int64_t n)
-{
-    T max = x[0];
-    for (int64_t i = 1; i < n; i++) max = x[i] > max ? x[i] : max;
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        y[i] = EXP(x[i] - max);
-        sum += y[i];
-    }
-    T scale = (T)(1 / sum);
-    for (int64_t i = 0; i < n; i++) y[i] *= scale;
-}
-
-static void FN(log_softmax_row)(const T *x, T *y, int64_t n)
-{
-    T max = x[0];
-    for (int64_t i = 1; i < n; i++) max = x[i] > max ? x[i] : max;
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += EXP(x[i] - max);
-    T log_sum = (T)log(sum);
-    for (int64_t i = 0; i < n; i++) y[i] = x[i] - max - log_sum;
-}
-
+#ifdef EXP
 /* cols columns, each n long with this stride, side by side. */
 static void FN(softmax_cols)(const T *x, T *y, int64_t n, int64_t stride, int64_t cols, bool logarithm)
 {
@@ -51,6 +29,8 @@ static void FN(softmax_cols)(const T *x, T *y, int64_t n, int64_t stride, int64_
         for (int64_t c = 0; c < cols; c++) y[i * stride + c] *= scale[c];
 }
 
+#endif
+
 static void FN(hardmax_cols)(const T *x, T *y, int64_t n, int64_t stride, int64_t cols)
 {
     for (int64_t c = 0; c < cols; c++) {
@@ -72,14 +52,16 @@ static void FN(softmax_units)(const SoftmaxJob *j, int64_t from, int64_t to, int
         const T *x = (const T *)j->x + at;
         T *y = (T *)j->y + at;
         if (kind == KIND_HARD) FN(hardmax_cols)(x, y, j->v.n, j->v.inner, cols);
-        else if (j->v.inner > 1) FN(softmax_cols)(x, y, j->v.n, j->v.inner, cols, kind == KIND_LOG);
-        else if (kind == KIND_LOG) FN(log_softmax_row)(x, y, j->v.n);
-        else FN(softmax_row)(x, y, j->v.n);
+#ifdef EXP
+        else FN(softmax_cols)(x, y, j->v.n, j->v.inner, cols, kind == KIND_LOG);
+#endif
     }
 }
 
+#ifdef EXP
 static void FN(soft)(void *arg, int64_t from, int64_t to, int worker) { FN(softmax_units)(arg, from, to, KIND_SOFT); }
 static void FN(log)(void *arg, int64_t from, int64_t to, int worker) { FN(softmax_units)(arg, from, to, KIND_LOG); }
+#endif
 static void FN(hard)(void *arg, int64_t from, int64_t to, int worker) { FN(softmax_units)(arg, from, to, KIND_HARD); }
 
 #undef T

@@ -42,7 +42,7 @@ bool sdx_tensor_is_aligned(const Tensor *t)
 
 bool sdx_dims_equal(const int64_t *a, int a_rank, const int64_t *b, int b_rank)
 {
-    return a_rank == b_rank && memcmp(a, b, (size_t)a_rank * sizeof *a) == 0;
+    return a_rank == b_rank && (a_rank == 0 || memcmp(a, b, (size_t)a_rank * sizeof *a) == 0);
 }
 
 char *sdx_dims_text(char *buf, size_t size, const int64_t *dims, int rank)
