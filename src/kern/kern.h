@@ -26,6 +26,7 @@
 #include "kern/map/map2.h"
 #include "kern/move/move.h"
 #include "kern/norm/norm.h"
+#include "kern/pool/taps.h"
 #include "kern/quant/quantize.h"
 #include "kern/reduce/reduce.h"
 #include "kern/softmax/softmax.h"

@@ -29,6 +29,11 @@ V_INLINE __m256i v_tail_mask(size_t n)
 V_INLINE vf32 v_load(const float *p) { return _mm256_loadu_ps(p); }
 V_INLINE void v_store(float *p, vf32 a) { _mm256_storeu_ps(p, a); }
 V_INLINE vf32 v_load_n(const float *p, size_t n) { return _mm256_maskload_ps(p, v_tail_mask(n)); }
+V_INLINE vf32 v_load_even(const float *p)
+{
+    __m256 t = _mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 7), 0xd8); /* 0 2 8 10 | 4 6 12 14 */
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(t), 0xd8));
+}
 V_INLINE void v_store_n(float *p, vf32 a, size_t n) { _mm256_maskstore_ps(p, v_tail_mask(n), a); }
 V_INLINE vf32 v_load_or(const float *p, size_t n, float rest)
 {

@@ -26,6 +26,11 @@ V_INLINE __mmask16 v_tail_mask(size_t n) { return (__mmask16)((1u << n) - 1); }
 V_INLINE vf32 v_load(const float *p) { return _mm512_loadu_ps(p); }
 V_INLINE void v_store(float *p, vf32 a) { _mm512_storeu_ps(p, a); }
 V_INLINE vf32 v_load_n(const float *p, size_t n) { return _mm512_maskz_loadu_ps(v_tail_mask(n), p); }
+V_INLINE vf32 v_load_even(const float *p)
+{
+    const __m512i pick = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
+    return _mm512_permutex2var_ps(_mm512_loadu_ps(p), pick, _mm512_loadu_ps(p + 15));
+}
 V_INLINE void v_store_n(float *p, vf32 a, size_t n) { _mm512_mask_storeu_ps(p, v_tail_mask(n), a); }
 V_INLINE vf32 v_load_or(const float *p, size_t n, float rest)
 {

@@ -34,6 +34,7 @@ V_INLINE vf32 v_asfloat(vi32 a) { vf32 r; memcpy(&r, &a, 4); return r; }
 V_INLINE vf32 v_load(const float *p) { return *p; }
 V_INLINE void v_store(float *p, vf32 a) { *p = a; }
 V_INLINE vf32 v_load_n(const float *p, size_t n) { return n ? *p : 0.0f; }
+V_INLINE vf32 v_load_even(const float *p) { return *p; } /* p[0], p[2], ..., p[2 * VW - 2]; nothing past that */
 V_INLINE void v_store_n(float *p, vf32 a, size_t n) { if (n) *p = a; }
 V_INLINE vf32 v_load_or(const float *p, size_t n, float rest) { return n ? *p : rest; } /* lanes past n: rest */
 V_INLINE vi32 vi_load(const int32_t *p) { return *p; }

@@ -43,6 +43,11 @@ V_INLINE vf32 v_load_or(const float *p, size_t n, float rest)
     return vld1q_f32(t);
 }
 V_INLINE vf32 v_load_n(const float *p, size_t n) { return v_load_or(p, n, 0); }
+V_INLINE vf32 v_load_even(const float *p)
+{
+    float32x4_t a = vld1q_f32(p), b = vld1q_f32(p + 3);
+    return vcombine_f32(vget_low_f32(vuzp1q_f32(a, a)), vget_low_f32(vuzp2q_f32(b, b)));
+}
 V_INLINE void v_store_n(float *p, vf32 a, size_t n)
 {
     float t[4];
