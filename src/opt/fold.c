@@ -204,7 +204,7 @@ sdx_status sdx_pass_fold(Opt *o, Node *n, bool *changed)
     TRY(sdx_opt_note(o, "%s", sdx_node_text(n, text, sizeof text)));
     for (int i = 0, n_out = n->n_out; i < n_out && n->graph; i++) {
         if (!n->out[i]) continue;
-        if (n->out[i]->n_uses)
+        if (n->out[i]->n_uses || (n->out[i]->flags & VALUE_GRAPH_OUTPUT))
             TRY(replace_by_constant(o, n->out[i], &out[i]));
         else
             sdx_model_block_drop(m, out[i].data);
