@@ -43,13 +43,16 @@ typedef struct ConvPlan {
 
     size_t chunks, scratch; /* as in GemmPlan */
 
-    unsigned method;       /* CONV_, in conv.c */
-    GemmPlan gemm;         /* method CONV_GEMM */
-    size_t rows, panels;   /* of a chunk: rows of output pixels, panels of output channels */
-    size_t strip_h, strip_w, pixel; /* the strip: rows and pixels in each plane, floats of a pixel */
-    size_t seglen, nseg, lda;       /* see GemmTile */
-    size_t slice_segs, slice_len;   /* a slice of k: whole segments, or a piece of one */
-    size_t block;                   /* channels in flight (depthwise) */
+    /* See kern/conv/conv_walk.h. */
+    unsigned method;
+    GemmPlan gemm;                  /* where every pixel is a row of a product */
+    unsigned nr, kc, group;         /* of the tile kernel */
+    size_t elem, x_size;            /* bytes of an element of a strip, of the image */
+    size_t rows, panels;            /* of a chunk: rows of output pixels, panels of output channels */
+    size_t strip_h, strip_w, pixel; /* the strip: rows and pixels in each plane, elements of a pixel */
+    size_t piece, seglen, nseg;     /* pieces of a row of A: elements of one, lanes of one, how many */
+    size_t lda;                     /* from one row of A to the next */
+    size_t slice_segs, slice_len;   /* a slice of k: whole pieces, or lanes of one */
 } ConvPlan;
 
 typedef struct ConvF32 {

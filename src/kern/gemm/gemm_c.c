@@ -15,7 +15,7 @@ static void tile_run(const GemmTile *t, size_t row, size_t mr, const float *b, f
     for (size_t s = 0; s < t->nseg; s++)
         for (size_t k = 0; k < t->seglen; k++, b += TILE_NR)
             for (size_t r = 0; r < mr; r++) {
-                float x = t->a[t->seg[s] + (ptrdiff_t)((row + r) * t->lda + k)];
+                float x = *((const float *)(const void *)((const char *)t->a + t->seg[s]) + (row + r) * t->lda + k);
                 for (int j = 0; j < TILE_NR; j++) sum[r][j] += x * b[j];
             }
 }

@@ -17,6 +17,7 @@ void sdx_kern_init_igemm_avx2(Kern *k);
 void sdx_kern_init_igemm_avx2(Kern *k)
 {
     k->igemm_tile = sdx_igemm_tile_avx2;
+    k->igemm_out = iout_block;
     k->igemm_mr = IT_MR;
     k->igemm_nr = IT_NR;
     k->igemm_kc = 384;

@@ -39,6 +39,7 @@ void sdx_kern_init_igemm_c(Kern *k);
 void sdx_kern_init_igemm_c(Kern *k)
 {
     k->igemm_tile = sdx_igemm_tile_c;
+    k->igemm_out = iout_block;
     k->igemm_mr = IT_MR;
     k->igemm_nr = IT_NR;
     k->igemm_kc = 256;

@@ -1,8 +1,8 @@
 /* kern/gemm/tile.h - the inner call of every f32 product and convolution.
  *
  * Multiplies `rows` rows of A by one or more packed panels of B over one slice of k. Products and
- * convolutions differ in how they walk A: a row of A is `nseg` pieces of `seglen` floats, piece s at
- * a + seg[s] (a convolution has one piece per kernel row), and consecutive rows are `lda` apart.
+ * convolutions differ in how they walk A: a row of A is `nseg` pieces of `seglen` floats, piece s
+ * seg[s] bytes after a (a convolution has one piece per kernel row), and consecutive rows are `lda` apart.
  *
  * Each result is one chain of multiply-adds in the order of k, whatever the tile, the slice or the
  * number of rows: `part` carries the chain from one slice to the next. So results do not depend on

@@ -65,7 +65,7 @@ V_INLINE void tile_run(const GemmTile *t, size_t row, size_t panel, float *y, si
     const size_t lda = t->lda, b_panel = t->b_panel, seglen = t->seglen;
     const float *b = t->b + panel * b_panel;
     for (size_t s = 0; s < t->nseg; s++) {
-        const float *a0 = t->a + t->seg[s] + row * lda, *next = a0 + mr * lda;
+        const float *a0 = (const float *)(const void *)((const char *)t->a + t->seg[s]) + row * lda, *next = a0 + mr * lda;
         /* Three rows a pointer: an x86 address adds one scaled index, and 14 pointers are too many. */
         const float *a[TILE_PTRS];
         V_UNROLL for (int g = 0; g < (mr + 2) / 3; g++) a[g] = a0 + (size_t)g * 3 * lda;
