@@ -159,7 +159,21 @@ typedef union Block {
     double align[2];
 } Block;
 
-/* n elements of an input from linear output position `at`, whose merged coordinates are `idx`, one after the other. */
+/* n elements of `size` bytes, `stride` (0 or 1) apart. */
+static void copy_line(char *y, const char *x, int64_t n, int64_t stride, size_t size)
+{
+    if (stride == 0 && size == 4) {
+        uint32_t v;
+        memcpy(&v, x, 4);
+        for (int64_t i = 0; i < n; i++) memcpy(y + i * 4, &v, 4);
+    } else if (size == 4) {
+        for (int64_t i = 0; i < n; i++) memcpy(y + i * 4, x + i * 4, 4);
+    } else {
+        for (int64_t i = 0; i < n; i++) memcpy(y + (size_t)i * size, x + (size_t)(i * stride) * size, size);
+    }
+}
+
+/* n elements of an input from merged coordinates idx on, one after the other: line by line of the innermost dimension. */
 static void ew_gather(const Ew *e, const EwIn *in, const char *x, const int64_t *idx, int64_t n, char *dst)
 {
     int64_t c[SDX_MAX_RANK], off = 0;
@@ -168,20 +182,17 @@ static void ew_gather(const Ew *e, const EwIn *in, const char *x, const int64_t 
         c[k] = idx[k];
         off += idx[k] * in->stride[k];
     }
-    for (int64_t j = 0; j < n; j++) {
-        switch (in->size) {
-        case 1: dst[j] = x[off]; break;
-        case 2: memcpy(dst + j * 2, x + off * 2, 2); break;
-        case 4: memcpy(dst + j * 4, x + off * 4, 4); break;
-        case 8: memcpy(dst + j * 8, x + off * 8, 8); break;
-        default: memcpy(dst + j * 16, x + off * 16, 16); break;
-        }
-        int k = last;
-        off += in->stride[k];
-        while (++c[k] == e->dims[k] && k > 0) {
-            off -= c[k] * in->stride[k];
-            c[k--] = 0;
-            off += in->stride[k];
+    while (n > 0) {
+        int64_t run = e->inner - c[last] < n ? e->inner - c[last] : n;
+        copy_line(dst, x + (size_t)off * in->size, run, in->stride[last], in->size);
+        dst += (size_t)run * in->size;
+        n -= run;
+        c[last] += run;
+        off += run * in->stride[last];
+        for (int k = last; k > 0 && c[k] == e->dims[k]; k--) {
+            off += in->stride[k - 1] - c[k] * in->stride[k];
+            c[k] = 0;
+            c[k - 1]++;
         }
     }
 }

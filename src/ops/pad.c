@@ -79,6 +79,11 @@ static sdx_status axis_map(Run *r, char mode, int axis, int64_t d, int64_t befor
     return SDX_OK;
 }
 
+/* Part of the last axis: n blocks from s on, or n blocks of the constant when s is -1. */
+typedef struct PadRun {
+    int64_t s, n;
+} PadRun;
+
 typedef struct PadJob {
     char *y;
     const char *x, *fill; /* one block of the constant, `block` bytes */
@@ -86,7 +91,35 @@ typedef struct PadJob {
     int rank;             /* up to the last padded one */
     int64_t dims[SDX_MAX_RANK], stride[SDX_MAX_RANK]; /* of the output; of the source, in blocks */
     int64_t *map[SDX_MAX_RANK];
+    PadRun *runs; /* of the last axis */
+    int64_t n_runs;
 } PadJob;
+
+static sdx_status find_runs(Run *r, PadJob *j)
+{
+    const int64_t *map = j->map[j->rank - 1];
+    int64_t n = j->dims[j->rank - 1];
+    size_t nbytes;
+    j->runs = sdx_mul_size(&nbytes, (size_t)n, sizeof *j->runs) ? sdx_run_heap(r, nbytes) : NULL;
+    TRY_MEM(j->runs, r->err);
+    for (int64_t i = 0; i < n; i++) {
+        PadRun *last = j->n_runs ? &j->runs[j->n_runs - 1] : NULL;
+        if (last && (map[i] < 0 ? last->s < 0 : last->s >= 0 && map[i] == last->s + last->n)) last->n++;
+        else j->runs[j->n_runs++] = (PadRun){ map[i], 1 };
+    }
+    return SDX_OK;
+}
+
+static void put_constant(const PadJob *j, char *y, int64_t n)
+{
+    if (j->block == 4) {
+        uint32_t v;
+        memcpy(&v, j->fill, 4);
+        for (int64_t i = 0; i < n; i++) memcpy(y + i * 4, &v, 4);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) memcpy(y + (size_t)i * j->block, j->fill, j->block);
+}
 
 /* Rows [from, to): all dimensions but the last. */
 static void pad_rows(void *arg, int64_t from, int64_t to, int worker)
@@ -104,16 +137,15 @@ static void pad_rows(void *arg, int64_t from, int64_t to, int worker)
             base += s * j->stride[k];
         }
         char *y = j->y + (size_t)(row * n) * j->block;
-        for (int64_t i = 0; i < n;) {
-            int64_t s = outside ? -1 : j->map[last][i], run = 1;
-            if (s < 0) {
-                memcpy(y + (size_t)i * j->block, j->fill, j->block);
-                i++;
-                continue;
-            }
-            while (i + run < n && j->map[last][i + run] == s + run) run++;
-            memcpy(y + (size_t)i * j->block, j->x + (size_t)(base + s) * j->block, (size_t)run * j->block);
-            i += run;
+        if (outside) {
+            put_constant(j, y, n);
+            continue;
+        }
+        for (int64_t k = 0; k < j->n_runs; k++) {
+            const PadRun *run = &j->runs[k];
+            if (run->s < 0) put_constant(j, y, run->n);
+            else memcpy(y, j->x + (size_t)(base + run->s) * j->block, (size_t)run->n * j->block);
+            y += (size_t)run->n * j->block;
         }
     }
 }
@@ -173,6 +205,7 @@ static sdx_status pad_run(Run *r)
     j.block = (size_t)sdx_dims_product(dims, j.rank, x->rank) * sdx_dtype_size(x->dtype);
     TRY(pad_fill(r, x->dtype, j.block, &fill));
     j.fill = fill;
+    TRY(find_runs(r, &j));
     sdx_row_major(x->dims, j.rank, j.stride);
     int64_t rows = sdx_dims_product(dims, 0, j.rank - 1), row_bytes = (int64_t)(nbytes / (size_t)rows);
     sdx_run_range(r, rows, (1 << 17) / row_bytes + 1, pad_rows, &j);
