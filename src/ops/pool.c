@@ -1,7 +1,7 @@
 /* ops/pool.c - MaxPool, AveragePool, LpPool
  *
- * One row of outputs (along the last axis) at a time: for each tap of the window the row of inputs it meets is joined
- * to the row, so the inner loop runs along memory for any number of axes. A NaN in a window is its maximum. An average
+ * One row of outputs (along the last axis) at a time: each tap of the window joins the row of inputs it meets, so the
+ * inner loop runs along memory for any number of axes; kern/pool joins all taps of f32 in registers. A NaN in a window is its maximum. An average
  * counts the cells inside the input, and with count_include_pad those inside the declared padding; cells that only
  * ceil_mode reaches never count. */
 #include <math.h>
@@ -68,6 +68,45 @@ static int64_t pool_column_major(const Window *w, int64_t flat)
 #define IS_NAN(v) false
 #include "ops/pool_tmpl.h"
 
+/* A row of outputs through kern/pool: those that all taps reach in one call, the edges one by one. */
+static void pool_row_f32(const PoolState *st, const float *x, int64_t row, bool mean, float *y)
+{
+    const WinAxis *last = &st->w.ax[st->w.n - 1];
+    int64_t o[SDX_MAX_RANK], lo[SDX_MAX_RANK], hi[SDX_MAX_RANK], inner_lo = 0, inner_hi = last->out, cells = 1;
+    bool any = window_row(&st->w, row, o, lo, hi);
+    for (int64_t k = 0; k < last->kernel; k++) {
+        if (st->span[k].lo > inner_lo) inner_lo = st->span[k].lo;
+        if (st->span[k].hi < inner_hi) inner_hi = st->span[k].hi;
+    }
+    for (int k = 0; k < st->w.n - 1; k++) cells *= st->count[k][o[k]];
+    const float *taps[SDX_POOL_TAPS];
+    for (int64_t i = 0, len; i < last->out; i += len) {
+        size_t n = any ? pool_taps(st, x, 1, o, lo, hi, i, taps) : 0;
+        float count = (float)(cells * st->count[st->w.n - 1][i]);
+        len = i >= inner_lo && i < inner_hi ? inner_hi - i : 1;
+        if (!mean) st->kern->max_taps_f32(y + i, taps, n, (size_t)len, (size_t)last->stride);
+        else st->kern->mean_taps_f32(y + i, taps, n, (size_t)len, (size_t)last->stride, count > 0 ? count : 1);
+    }
+}
+
+static void maxpool_rows(void *arg, int64_t from, int64_t to, int worker)
+{
+    const PoolJob *j = arg;
+    const PoolState *st = j->st;
+    for (int64_t u = from * st->rows; u < to * st->rows; u++)
+        pool_row_f32(st, (const float *)j->x + u / st->rows * st->in_size, u % st->rows, false,
+                     (float *)j->y + u * st->w.ax[st->w.n - 1].out);
+}
+
+static void avgpool_rows(void *arg, int64_t from, int64_t to, int worker)
+{
+    const PoolJob *j = arg;
+    const PoolState *st = j->st;
+    for (int64_t u = from * st->rows; u < to * st->rows; u++)
+        pool_row_f32(st, (const float *)j->x + u / st->rows * st->in_size, u % st->rows, true,
+                     (float *)j->y + u * st->w.ax[st->w.n - 1].out);
+}
+
 sdx_status sdx_pool_infer(Infer *c)
 {
     const PoolAttrs *a = c->args;
@@ -92,6 +131,7 @@ sdx_status sdx_pool_infer(Infer *c)
 
 sdx_status sdx_pool_geometry(Prepare *p, const PoolAttrs *a, int n, const int64_t *spatial, PoolState *st)
 {
+    st->kern = p->kern;
     sdx_window_make(&st->w, &a->win, n, spatial, a->win.kernel_shape.v);
     st->in_size = st->out_size = st->rows = 1;
     for (int k = 0; k < n; k++) {
@@ -157,7 +197,7 @@ static sdx_status maxpool_run(Run *r)
     }
     RangeFn fn = NULL;
     switch (r->in[0]->t.dtype) {
-    case DT_FLOAT: fn = j.indices ? maxpool_indices_f32 : maxpool_f32; break;
+    case DT_FLOAT: fn = j.indices ? maxpool_indices_f32 : pool_by_taps(j.st) ? maxpool_rows : maxpool_f32; break;
     case DT_DOUBLE: fn = j.indices ? maxpool_indices_f64 : maxpool_f64; break;
     case DT_INT8: fn = j.indices ? maxpool_indices_i8 : maxpool_i8; break;
     default: fn = j.indices ? maxpool_indices_u8 : maxpool_u8; break;
@@ -171,8 +211,8 @@ static sdx_status avgpool_run(Run *r)
     PoolJob j;
     int64_t grain;
     TRY(pool_start(r, &j, &grain));
-    if (j.st->out_size)
-        sdx_run_range(r, j.st->planes, grain, r->in[0]->t.dtype == DT_DOUBLE ? avgpool_f64 : avgpool_f32, &j);
+    RangeFn fn = r->in[0]->t.dtype == DT_DOUBLE ? avgpool_f64 : pool_by_taps(j.st) ? avgpool_rows : avgpool_f32;
+    if (j.st->out_size) sdx_run_range(r, j.st->planes, grain, fn, &j);
     return SDX_OK;
 }
 

@@ -1,7 +1,7 @@
 /* ops/pool_nhwc.c - sdx.MaxPool, sdx.AveragePool: pools with channels last
  *
- * A row of output pixels at a time: each tap of the window joins its pixels to the row, in runs of channels (of whole
- * rows where the stride is 1), so the inner loop is a vector map whatever the window. */
+ * A row of output pixels at a time: kern/pool joins the pixels under each window in registers; windows too large for
+ * that join their pixels to the row tap by tap, in runs of channels. */
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +18,6 @@ static sdx_status pool_nhwc_infer(Infer *c) { return sdx_nhwc_infer(c, false, sd
 
 typedef struct PoolNhwcState {
     PoolState pool;
-    const Kern *kern;
     int64_t channels, items;
 } PoolNhwcState;
 
@@ -30,7 +29,6 @@ static sdx_status pool_nhwc_prepare(Prepare *p)
     PoolNhwcState *st = sdx_arena_new(p->arena, PoolNhwcState);
     TRY_MEM(st, p->err);
     p->state = st;
-    st->kern = p->kern;
     TRY(sdx_pool_geometry(p, a, n, x->dims + 1, &st->pool));
     st->items = x->dims[0];
     st->channels = x->dims[n + 1];
@@ -71,14 +69,33 @@ static void pool_row(const PoolNhwcState *st, const float *x, int64_t row, Map2 
     } while (window_next(w, t, lo, hi));
 }
 
+/* A row of output pixels by kern/pool. */
+static void pool_pixels(const PoolNhwcState *st, const float *x, int64_t row, bool mean, float *y)
+{
+    const PoolState *pool = &st->pool;
+    int64_t c = st->channels, o[SDX_MAX_RANK], lo[SDX_MAX_RANK], hi[SDX_MAX_RANK], cells = 1;
+    bool any = window_row(&pool->w, row, o, lo, hi);
+    for (int k = 0; k < pool->w.n - 1; k++) cells *= pool->count[k][o[k]];
+    const float *taps[SDX_POOL_TAPS];
+    for (int64_t i = 0; i < pool->w.ax[pool->w.n - 1].out; i++, y += c) {
+        size_t n = any ? pool_taps(pool, x, c, o, lo, hi, i, taps) : 0;
+        float count = (float)(cells * pool->count[pool->w.n - 1][i]);
+        if (!mean) pool->kern->max_taps_f32(y, taps, n, (size_t)c, 1);
+        else pool->kern->mean_taps_f32(y, taps, n, (size_t)c, 1, count > 0 ? count : 1);
+    }
+}
+
 static void maxpool_nhwc_rows(void *arg, int64_t from, int64_t to, int worker)
 {
     const PoolNhwcJob *j = arg;
     const PoolState *pool = &j->st->pool;
     int64_t pixels = pool->w.ax[pool->w.n - 1].out;
-    for (int64_t u = from; u < to; u++)
+    for (int64_t u = from; u < to && pool_by_taps(pool); u++)
+        pool_pixels(j->st, j->x + u / pool->rows * pool->in_size * j->st->channels, u % pool->rows, false,
+                    j->y + u * pixels * j->st->channels);
+    for (int64_t u = from; u < to && !pool_by_taps(pool); u++)
         pool_row(j->st, j->x + u / pool->rows * pool->in_size * j->st->channels, u % pool->rows,
-                 j->st->kern->map2[SDX_K_f32][SDX_MAP2_max], -INFINITY, j->y + u * pixels * j->st->channels);
+                 j->st->pool.kern->map2[SDX_K_f32][SDX_MAP2_max], -INFINITY, j->y + u * pixels * j->st->channels);
 }
 
 static void avgpool_nhwc_rows(void *arg, int64_t from, int64_t to, int worker)
@@ -86,17 +103,19 @@ static void avgpool_nhwc_rows(void *arg, int64_t from, int64_t to, int worker)
     const PoolNhwcJob *j = arg;
     const PoolState *pool = &j->st->pool;
     int64_t c = j->st->channels, pixels = pool->w.ax[pool->w.n - 1].out;
-    for (int64_t u = from; u < to; u++) {
+    for (int64_t u = from; u < to && pool_by_taps(pool); u++)
+        pool_pixels(j->st, j->x + u / pool->rows * pool->in_size * c, u % pool->rows, true, j->y + u * pixels * c);
+    for (int64_t u = from; u < to && !pool_by_taps(pool); u++) {
         int64_t row = u % pool->rows, cells = 1, rest = row;
         float *y = j->y + u * pixels * c;
-        pool_row(j->st, j->x + u / pool->rows * pool->in_size * c, row, j->st->kern->map2[SDX_K_f32][SDX_MAP2_add], 0, y);
+        pool_row(j->st, j->x + u / pool->rows * pool->in_size * c, row, j->st->pool.kern->map2[SDX_K_f32][SDX_MAP2_add], 0, y);
         for (int k = pool->w.n - 2; k >= 0; k--) {
             cells *= pool->count[k][rest % pool->w.ax[k].out];
             rest /= pool->w.ax[k].out;
         }
         for (int64_t i = 0; i < pixels; i++) {
             float count = (float)(cells * pool->count[pool->w.n - 1][i]);
-            j->st->kern->map2[SDX_K_f32][SDX_MAP2_div](y + i * c, y + i * c, &count, (size_t)c, SDX_B_ONE);
+            j->st->pool.kern->map2[SDX_K_f32][SDX_MAP2_div](y + i * c, y + i * c, &count, (size_t)c, SDX_B_ONE);
         }
     }
 }

@@ -370,7 +370,10 @@ static const char *resize_plan(const ResizeAttrs *a, const Tensor *x, const Tens
 
 /* -- running ------------------------------------------------------------------------------------------------------- */
 
+enum { BLEND_TAPS = 32 };
+
 typedef struct PassJob {
+    const Kern *kern;
     const ResizeAxis *ax;
     const void *x;
     void *y;
@@ -384,6 +387,25 @@ typedef struct PassJob {
 #define T double
 #define FN(name) name##_f64
 #include "ops/resize_tmpl.h"
+
+/* As pass_inner_f32, all taps of an output at once. */
+static void pass_blend(void *arg, int64_t from, int64_t to, int worker)
+{
+    const PassJob *j = arg;
+    const ResizeAxis *ax = j->ax;
+    for (int64_t u = from; u < to; u++) {
+        int64_t o = u % ax->out;
+        const float *w = ax->weight + o * ax->taps, *x = (const float *)j->x + u / ax->out * ax->in * j->inner;
+        float *y = (float *)j->y + u * j->inner, outside = (float)j->outside;
+        if (w[0] != w[0]) {
+            j->kern->fill[2](y, &outside, (size_t)j->inner);
+            continue;
+        }
+        const float *row[BLEND_TAPS];
+        for (int t = 0; t < ax->taps; t++) row[t] = x + ax->index[o * ax->taps + t] * j->inner;
+        j->kern->blend_taps_f32(y, row, w, (size_t)ax->taps, (size_t)j->inner);
+    }
+}
 
 typedef struct NearestJob {
     const ResizePlan *p;
@@ -465,7 +487,7 @@ static void from_float(const float *x, Tensor *y, int64_t n)
     for (int64_t i = 0; i < n; i++) sdx_tensor_set_double(y, i, trunc((double)x[i]));
 }
 
-static sdx_status resize_passes(Run *r, const ResizePlan *p, void *y)
+static sdx_status resize_passes(Run *r, const Kern *kern, const ResizePlan *p, void *y)
 {
     const ResizeAttrs *a = r->args;
     const Tensor *x = &r->in[0]->t;
@@ -488,13 +510,14 @@ static sdx_status resize_passes(Run *r, const ResizePlan *p, void *y)
     memcpy(dims, x->dims, sizeof dims);
     for (int i = 0; i < p->n; i++) {
         const ResizeAxis *ax = &p->axes[i];
-        PassJob j = { .ax = ax, .x = src, .y = i == p->n - 1 ? last : between[i % 2],
+        PassJob j = { .kern = kern, .ax = ax, .x = src, .y = i == p->n - 1 ? last : between[i % 2],
                       .inner = sdx_dims_product(dims, ax->axis + 1, p->rank), .outside = (double)a->extrapolation_value };
         int64_t outer = sdx_dims_product(dims, 0, ax->axis);
+        RangeFn inner = f64 ? pass_inner_f64 : ax->taps <= BLEND_TAPS ? pass_blend : pass_inner_f32;
         if (j.inner == 1)
             sdx_run_range(r, outer, grain_for(ax->out * ax->taps), f64 ? pass_rows_f64 : pass_rows_f32, &j);
         else
-            sdx_run_range(r, outer * ax->out, grain_for(j.inner * ax->taps), f64 ? pass_inner_f64 : pass_inner_f32, &j);
+            sdx_run_range(r, outer * ax->out, grain_for(j.inner * ax->taps), inner, &j);
         src = j.y;
         dims[ax->axis] = ax->out;
     }
@@ -507,8 +530,17 @@ static const Tensor *resize_input(const Datum *const *in, int n_in, int i)
     return i < n_in && in[i] ? &in[i]->t : NULL;
 }
 
+typedef struct ResizeState {
+    const Kern *kern;
+    const ResizePlan *plan; /* NULL: sizes or scales are known in run only */
+} ResizeState;
+
 static sdx_status resize_prepare(Prepare *p)
 {
+    ResizeState *st = sdx_arena_new(p->arena, ResizeState);
+    TRY_MEM(st, p->err);
+    p->state = st;
+    st->kern = p->kern;
     for (int i = 1; i < p->n_in; i++)
         if (p->in[i] && !p->in_const[i]) return SDX_OK;
     ResizePlan *plan = sdx_arena_new(p->arena, ResizePlan);
@@ -517,14 +549,15 @@ static sdx_status resize_prepare(Prepare *p)
     const char *bad = resize_plan(p->args, &p->in[0]->t, resize_input(p->in, p->n_in, 1), resize_input(p->in, p->n_in, 2),
                                   resize_input(p->in, p->n_in, 3), &mem, plan);
     if (bad) return sdx_prepare_fail(p, SDX_INVALID_MODEL, "%s", bad);
-    p->state = plan;
+    st->plan = plan;
     return SDX_OK;
 }
 
 static sdx_status resize_run(Run *r)
 {
     const Tensor *x = &r->in[0]->t;
-    const ResizePlan *p = r->state;
+    const ResizeState *st = r->state;
+    const ResizePlan *p = st->plan;
     ResizePlan local;
     if (!p) {
         ResizeMemory mem = { .run = r };
@@ -541,7 +574,7 @@ static sdx_status resize_run(Run *r)
         if (sdx_tensor_nbytes(x, &nbytes)) memcpy(y, x->data, nbytes);
         return SDX_OK;
     }
-    if (p->mode != MODE_NEAREST) return resize_passes(r, p, y);
+    if (p->mode != MODE_NEAREST) return resize_passes(r, st->kern, p, y);
     resize_nearest(r, p, y);
     return SDX_OK;
 }

@@ -1,110 +1,86 @@
 #include "ops/storage.h"
 
-#include <pthread.h>
 #include <string.h>
 
+#include "kern/kern.h"
 #include "tensor/element.h"
 
-static inline float float_of(uint32_t bits)
-{
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
+/* Every level of Kern gives the same bits, so the best one serves all sessions. */
+static const uint8_t formats[DT_COUNT] = {
+#define NAMED(dtype, format) [dtype] = SDX_FORMAT_##format + 1
+    NAMED(DT_FLOAT16, f16),
+    NAMED(DT_BFLOAT16, bf16),
+    NAMED(DT_FLOAT8E4M3FN, f8e4m3fn),
+    NAMED(DT_FLOAT8E4M3FNUZ, f8e4m3fnuz),
+    NAMED(DT_FLOAT8E5M2, f8e5m2),
+    NAMED(DT_FLOAT8E5M2FNUZ, f8e5m2fnuz),
+    NAMED(DT_FLOAT8E8M0, f8e8m0),
+    NAMED(DT_FLOAT4E2M1, f4e2m1),
+    NAMED(DT_FLOAT6E2M3, f6e2m3),
+    NAMED(DT_FLOAT6E3M2, f6e3m2),
+#undef NAMED
+};
 
-static inline uint32_t bits_of(float f)
-{
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    return bits;
-}
-
-/* The three ranges of a half: infinities and NaN keep an all-ones exponent; normal numbers have their exponent moved by
- * 127 - 15; subnormal ones are multiples of 2^-24. */
-static inline float widen_f16(uint16_t h)
-{
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, mag = (uint32_t)(h & 0x7fff) << 13;
-    uint32_t normal = (h & 0x7c00) == 0x7c00 ? mag | 0x7f800000 : mag + (112u << 23);
-    uint32_t tiny = bits_of((float)(h & 0x3ff) * 0x1p-24f);
-    return float_of(sign | ((h & 0x7c00) ? normal : tiny));
-}
-
-/* Adding 0.5 to a float below 2^-14 leaves its multiple of 2^-24, rounded to nearest even, in the low bits of the sum. */
-static inline uint16_t narrow_f16(float f)
-{
-    uint32_t bits = bits_of(f), mag = bits & 0x7fffffff;
-    uint32_t normal = ((mag + 0xfff + (mag >> 13 & 1)) >> 13) - (112u << 10);
-    uint32_t tiny = bits_of(float_of(mag) + 0.5f) - bits_of(0.5f);
-    uint32_t h = mag < 0x38800000 ? tiny : normal;
-    if (mag >= 0x477ff000) h = 0x7c00;
-    if (mag > 0x7f800000) h = 0x7e00;
-    return (uint16_t)(h | (bits >> 16 & 0x8000));
-}
-
-static inline uint16_t narrow_bf16(float f)
-{
-    uint32_t bits = bits_of(f);
-    uint32_t r = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    if ((bits & 0x7fffffff) > 0x7f800000) r = bits >> 16 | 0x40;
-    return (uint16_t)r;
-}
-
-/* Values of all codes of the types of at most 8 bits. */
-static float codes[DT_COUNT][256];
-static pthread_once_t codes_once = PTHREAD_ONCE_INIT;
-
-static void codes_fill(void)
-{
-    for (int d = 1; d < DT_COUNT; d++) {
-        int bits = sdx_dtype_bits((DType)d);
-        if (bits > 8 || !sdx_is_storage_float((DType)d)) continue;
-        for (unsigned i = 0; i < 1u << bits; i++) codes[d][i] = sdx_element_to_float((DType)d, i);
-    }
-}
+enum { BLOCK = 512 }; /* elements below one byte; a multiple of 8 */
 
 void sdx_storage_widen(DType d, const void *data, int64_t from, float *dst, int64_t n)
 {
-    if (d == DT_FLOAT16) {
-        const uint16_t *x = (const uint16_t *)data + from;
-        for (int64_t i = 0; i < n; i++) dst[i] = widen_f16(x[i]);
+    WidenF32 *widen = sdx_kern_best()->widen_f32[formats[d] - 1];
+    if (!sdx_is_packed(d)) {
+        widen(dst, (const char *)data + (size_t)from * sdx_dtype_size(d), (size_t)n);
         return;
     }
-    if (d == DT_BFLOAT16) {
-        const uint16_t *x = (const uint16_t *)data + from;
-        for (int64_t i = 0; i < n; i++) dst[i] = float_of((uint32_t)x[i] << 16);
-        return;
+    uint8_t codes[BLOCK];
+    for (int64_t done = 0, m; done < n; done += m) {
+        m = n - done < BLOCK ? n - done : BLOCK;
+        sdx_storage_unpack(d, data, from + done, codes, m);
+        widen(dst + done, codes, (size_t)m);
     }
-    pthread_once(&codes_once, codes_fill);
-    const float *table = codes[d];
-    if (sdx_dtype_bits(d) == 8) {
-        const uint8_t *x = (const uint8_t *)data + from;
-        for (int64_t i = 0; i < n; i++) dst[i] = table[x[i]];
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) dst[i] = table[sdx_element_bits(d, data, from + i)];
 }
 
 void sdx_storage_narrow(DType d, void *data, int64_t to, const float *src, int64_t n)
 {
-    if (d == DT_FLOAT16) {
-        uint16_t *y = (uint16_t *)data + to;
-        for (int64_t i = 0; i < n; i++) y[i] = narrow_f16(src[i]);
+    NarrowF32 *narrow = sdx_kern_best()->narrow_f32[formats[d] - 1];
+    if (!sdx_is_packed(d)) {
+        narrow((char *)data + (size_t)to * sdx_dtype_size(d), src, (size_t)n, true);
         return;
     }
-    if (d == DT_BFLOAT16) {
-        uint16_t *y = (uint16_t *)data + to;
-        for (int64_t i = 0; i < n; i++) y[i] = narrow_bf16(src[i]);
-        return;
+    uint8_t codes[BLOCK];
+    for (int64_t done = 0, m; done < n; done += m) {
+        m = n - done < BLOCK ? n - done : BLOCK;
+        narrow(codes, src + done, (size_t)m, true);
+        sdx_storage_pack(d, data, to + done, codes, m);
     }
-    for (int64_t i = 0; i < n; i++) sdx_element_set_bits(d, data, to + i, sdx_element_from_float(d, src[i]));
+}
+
+/* Elements until i begins a byte, at most n. */
+static int64_t unaligned(int64_t i, int64_t n)
+{
+    int64_t head = (8 - i % 8) % 8;
+    return head < n ? head : n;
+}
+
+static uint8_t *byte_of(DType d, const void *data, int64_t i)
+{
+    return (uint8_t *)data + i * sdx_dtype_bits(d) / 8;
 }
 
 void sdx_storage_unpack(DType d, const void *data, int64_t from, uint8_t *dst, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) dst[i] = (uint8_t)sdx_element_bits(d, data, from + i);
+    const Kern *k = sdx_kern_best();
+    int64_t head = unaligned(from, n);
+    for (int64_t i = 0; i < head; i++) dst[i] = (uint8_t)sdx_element_bits(d, data, from + i);
+    UnpackBits *unpack = sdx_dtype_bits(d) == 4 ? k->unpack_u4 : sdx_dtype_bits(d) == 2 ? k->unpack_u2 : k->unpack_6;
+    unpack(dst + head, byte_of(d, data, from + head), (size_t)(n - head));
 }
 
+/* The last elements may share a byte with others: one by one, like the first. */
 void sdx_storage_pack(DType d, void *data, int64_t to, const uint8_t *src, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) sdx_element_set_bits(d, data, to + i, src[i]);
+    const Kern *k = sdx_kern_best();
+    int64_t head = unaligned(to, n), whole = (n - head) / 8 * 8;
+    PackBits *pack = sdx_dtype_bits(d) == 4 ? k->pack_4 : sdx_dtype_bits(d) == 2 ? k->pack_2 : k->pack_6;
+    for (int64_t i = 0; i < head; i++) sdx_element_set_bits(d, data, to + i, src[i]);
+    pack(byte_of(d, data, to + head), src + head, (size_t)whole);
+    for (int64_t i = head + whole; i < n; i++) sdx_element_set_bits(d, data, to + i, src[i]);
 }
