@@ -180,7 +180,7 @@ static sdx_status resize_infer(Infer *c)
     DimVec v;
     if (!sdx_infer_ints(c, 3, &v) || v.n != n) return SDX_OK;
     bool numbers = true;
-    int64_t sizes[SDX_MAX_RANK], in[SDX_MAX_RANK], exact[SDX_MAX_RANK];
+    int64_t sizes[SDX_MAX_RANK] = { 0 }, in[SDX_MAX_RANK] = { 0 }, exact[SDX_MAX_RANK];
     for (int i = 0; i < n; i++) {
         if (v.v[i].known && v.v[i].v < 0) return sdx_infer_fail(c, "sizes[%d] is %lld", i, (long long)v.v[i].v);
         if (m.keep == KEEP_STRETCH) out[axes[i]] = sdx_dim_of(v.v[i]);

@@ -83,10 +83,11 @@ sdx_status sdx_pass_fuse_matmul(Opt *o, Node *n, bool *changed)
 /* A constant that adds one number to each element of the last axis. */
 static bool is_bias(const Value *v, const Value *y)
 {
-    if (!sdx_value_is_const(v) || v->constant->rank < 1) return false;
+    int rank = rank_of(y);
+    if (!sdx_value_is_const(v) || v->constant->rank < 1 || rank < 1) return false;
     const Tensor *t = v->constant;
-    Dim last = y->type.shape.dims[rank_of(y) - 1];
-    return t->dtype == DT_FLOAT && t->rank <= rank_of(y) && t->dims[t->rank - 1] == last && sdx_tensor_count(t) == last;
+    Dim last = y->type.shape.dims[rank - 1];
+    return t->dtype == DT_FLOAT && t->rank <= rank && t->dims[t->rank - 1] == last && sdx_tensor_count(t) == last;
 }
 
 /* The bias as a vector: a header of its own over the same elements. */
