@@ -62,31 +62,59 @@ static sdx_status concat_infer(Infer *c)
     return rank == 1 && sdx_dtype_in(c->in[0]->elem, TS_IDX | TS_BOOL) ? concat_known(c) : SDX_OK;
 }
 
-static sdx_status concat_run(Run *r)
+typedef struct ConcatState {
+    const Kern *kern;
+    int64_t dims[SDX_MAX_RANK]; /* of the output */
+    struct ConcatPart {
+        size_t offset; /* in the output, in bytes */
+        Strided copy;
+    } *parts;
+} ConcatState;
+
+static sdx_status concat_prepare(Prepare *p)
 {
-    const Tensor *x0 = &r->in[0]->t;
+    const Tensor *x0 = &p->in[0]->t;
+    ConcatState *st = sdx_arena_new(p->arena, ConcatState);
+    TRY_MEM(st, p->err);
+    st->parts = sdx_arena_array(p->arena, struct ConcatPart, p->n_in);
+    TRY_MEM(st->parts, p->err);
+    st->kern = p->kern;
+    p->state = st;
     int axis;
-    void *y;
-    int64_t dims[SDX_MAX_RANK], sum = 0;
-    if (!axis_of(((const ConcatAttrs *)r->args)->axis, x0->rank, &axis)) return sdx_run_fail(r, "axis is outside the rank");
-    for (int i = 0; i < r->n_in; i++) {
-        const Tensor *x = &r->in[i]->t;
+    int64_t sum = 0, at = 0;
+    if (!axis_of(((const ConcatAttrs *)p->args)->axis, x0->rank, &axis))
+        return sdx_prepare_fail(p, SDX_INVALID_MODEL, "axis is outside the rank");
+    for (int i = 0; i < p->n_in; i++) {
+        const Tensor *x = &p->in[i]->t;
         bool same = x->rank == x0->rank;
         for (int k = 0; same && k < x->rank; k++) same = k == axis || x->dims[k] == x0->dims[k];
-        if (!same || !sdx_add_i64(&sum, sum, x->dims[axis])) return sdx_run_fail(r, "the shape of input %d does not fit", i);
+        if (!same || !sdx_add_i64(&sum, sum, x->dims[axis]))
+            return sdx_prepare_fail(p, SDX_INVALID_MODEL, "the shape of input %d does not fit", i);
     }
-    memcpy(dims, x0->dims, sizeof dims);
-    dims[axis] = sum;
-    TRY(sdx_run_output(r, 0, x0->dtype, x0->rank, dims, &y));
-    int64_t rows = sdx_dims_product(dims, 0, axis), inner = sdx_dims_product(dims, axis + 1, x0->rank), at = 0;
+    memcpy(st->dims, x0->dims, sizeof st->dims);
+    st->dims[axis] = sum;
+    int64_t rows = sdx_dims_product(st->dims, 0, axis), inner = sdx_dims_product(st->dims, axis + 1, x0->rank), count;
     size_t size = sdx_dtype_size(x0->dtype);
-    for (int i = 0; i < r->n_in; i++) {
-        int64_t n = r->in[i]->t.dims[axis] * inner;
-        char *dst = (char *)y + (size_t)at * size;
-        at += n;
-        if (n == 0 || rows == 0 || dst == r->in[i]->t.data) continue;
+    if (!sdx_shape_count(st->dims, x0->rank, &count)) return sdx_prepare_fail(p, SDX_INVALID_MODEL, "the output is too large");
+    for (int i = 0; i < p->n_in; i++) {
+        int64_t n = p->in[i]->t.dims[axis] * inner;
         Move m = { .rank = 2, .size = size, .dims = { rows, n }, .to = { sum * inner, 1 }, .from = { n, 1 } };
-        sdx_move_run(r, &m, dst, r->in[i]->t.data);
+        sdx_strided_make(&st->parts[i].copy, &m);
+        st->parts[i].offset = (size_t)at * size;
+        at += n;
+    }
+    return SDX_OK;
+}
+
+static sdx_status concat_run(Run *r)
+{
+    const ConcatState *st = r->state;
+    const Tensor *x = &r->in[0]->t;
+    void *y;
+    TRY(sdx_run_output(r, 0, x->dtype, x->rank, st->dims, &y));
+    for (int i = 0; i < r->n_in; i++) {
+        char *dst = (char *)y + st->parts[i].offset;
+        if (dst != r->in[i]->t.data) sdx_strided_run(r, st->kern, &st->parts[i].copy, dst, r->in[i]->t.data);
     }
     return SDX_OK;
 }
@@ -100,7 +128,7 @@ static const OpVer concat_vers[] = {
 
 const OpDef sdx_op_Concat = {
     .name = "Concat", .sig = "T+->T", .attrs = concat_attrs, .attrs_size = sizeof(ConcatAttrs), .vers = concat_vers,
-    .infer = concat_infer, .cpu = { sdx_move_prepare, concat_run },
+    .infer = concat_infer, .cpu = { concat_prepare, concat_run },
 };
 
 /* -- Split --------------------------------------------------------------------------------------------------------- */
@@ -172,31 +200,74 @@ static bool split_sizes(const SplitAttrs *a, const Tensor *x, const Tensor *spli
     return *size >= 0;
 }
 
+typedef struct SplitPart {
+    size_t offset; /* in the input, in bytes */
+    int64_t size;  /* of the axis */
+    Strided copy;
+} SplitPart;
+
+typedef struct SplitState {
+    const Kern *kern;
+    SplitPart *parts; /* NULL: the sizes are not known before the run */
+} SplitState;
+
+/* NULL, or what is wrong with the sizes. */
+static const char *split_plan(const SplitAttrs *a, const Tensor *x, const Tensor *split, int n_out, SplitPart *parts)
+{
+    int axis;
+    if (!axis_of(a->axis, x->rank, &axis)) return "axis is outside the rank";
+    if (split && sdx_tensor_count(split) != n_out) return "split does not have a size for each output";
+    int64_t rows = sdx_dims_product(x->dims, 0, axis), inner = sdx_dims_product(x->dims, axis + 1, x->rank), at = 0;
+    size_t size = sdx_dtype_size(x->dtype);
+    for (int o = 0; o < n_out; o++) {
+        int64_t d;
+        if (!split_sizes(a, x, split, axis, n_out, o, &d) || d > x->dims[axis] - at) return "split's sizes do not add up to the axis";
+        int64_t n = d * inner;
+        Move m = { .rank = 2, .size = size, .dims = { rows, n }, .to = { n, 1 }, .from = { x->dims[axis] * inner, 1 } };
+        parts[o] = (SplitPart){ .offset = (size_t)(at * inner) * size, .size = d };
+        sdx_strided_make(&parts[o].copy, &m);
+        at += d;
+    }
+    return at == x->dims[axis] ? NULL : "split's sizes do not add up to the axis";
+}
+
+static sdx_status split_prepare(Prepare *p)
+{
+    const Tensor *split = DATUM_HAS(p, 1) ? &p->in[1]->t : NULL;
+    SplitState *st = sdx_arena_new(p->arena, SplitState);
+    TRY_MEM(st, p->err);
+    st->kern = p->kern;
+    p->state = st;
+    if (split && !p->in_const[1]) return SDX_OK;
+    st->parts = sdx_arena_array(p->arena, SplitPart, p->n_out);
+    TRY_MEM(st->parts, p->err);
+    const char *why = split_plan(p->args, &p->in[0]->t, split, p->n_out, st->parts);
+    return why ? sdx_prepare_fail(p, SDX_INVALID_MODEL, "%s", why) : SDX_OK;
+}
+
 static sdx_status split_run(Run *r)
 {
+    const SplitState *st = r->state;
     const SplitAttrs *a = r->args;
-    const Tensor *x = &r->in[0]->t, *split = DATUM_HAS(r, 1) ? &r->in[1]->t : NULL;
-    int axis;
-    if (!axis_of(a->axis, x->rank, &axis)) return sdx_run_fail(r, "axis is outside the rank");
-    if (split && sdx_tensor_count(split) != r->n_out) return sdx_run_fail(r, "split does not have a size for each output");
-    int64_t rows = sdx_dims_product(x->dims, 0, axis), inner = sdx_dims_product(x->dims, axis + 1, x->rank);
-    int64_t dims[SDX_MAX_RANK], at = 0;
-    size_t size = sdx_dtype_size(x->dtype);
+    const Tensor *x = &r->in[0]->t;
+    SplitPart *parts = st->parts;
+    if (!parts) {
+        parts = sdx_run_heap(r, (size_t)r->n_out * sizeof *parts);
+        TRY_MEM(parts, r->err);
+        const char *why = split_plan(a, x, &r->in[1]->t, r->n_out, parts);
+        if (why) return sdx_run_fail(r, "%s", why);
+    }
+    int axis = (int)(a->axis < 0 ? a->axis + x->rank : a->axis); /* checked with the plan */
+    int64_t dims[SDX_MAX_RANK];
     memcpy(dims, x->dims, sizeof dims);
     for (int o = 0; o < r->n_out; o++) {
         void *y;
-        if (!split_sizes(a, x, split, axis, r->n_out, o, &dims[axis]) || dims[axis] > x->dims[axis] - at)
-            return sdx_run_fail(r, "split's sizes do not add up to the axis, %" PRId64, x->dims[axis]);
-        const char *src = (const char *)x->data + (size_t)(at * inner) * size;
-        at += dims[axis];
+        const char *src = (const char *)x->data + parts[o].offset;
         if (!r->out[o]) continue;
+        dims[axis] = parts[o].size;
         TRY(sdx_run_output(r, o, x->dtype, x->rank, dims, &y));
-        int64_t n = dims[axis] * inner;
-        if (n == 0 || rows == 0 || y == src) continue;
-        Move m = { .rank = 2, .size = size, .dims = { rows, n }, .to = { n, 1 }, .from = { x->dims[axis] * inner, 1 } };
-        sdx_move_run(r, &m, y, src);
+        if (y != src) sdx_strided_run(r, st->kern, &parts[o].copy, y, src);
     }
-    if (at != x->dims[axis]) return sdx_run_fail(r, "split's sizes do not add up to the axis, %" PRId64, x->dims[axis]);
     return SDX_OK;
 }
 
@@ -228,5 +299,5 @@ static const OpVer split_vers[] = {
 
 const OpDef sdx_op_Split = {
     .name = "Split", .sig = "T,i64?->T+", .attrs = split_attrs, .attrs_size = sizeof(SplitAttrs), .vers = split_vers,
-    .infer = split_infer, .cpu = { sdx_move_prepare, split_run }, .alias = split_alias,
+    .infer = split_infer, .cpu = { split_prepare, split_run }, .alias = split_alias,
 };

@@ -115,10 +115,15 @@ static sdx_status slice_infer(Infer *c)
 /* -- running ------------------------------------------------------------------------------------------------------- */
 
 typedef struct SlicePlan {
-    Move m;
-    int64_t offset; /* of the first element in the source */
+    int64_t offset; /* of the first element in the source, in bytes */
     int64_t dims[SDX_MAX_RANK];
+    Strided copy;
 } SlicePlan;
+
+typedef struct SliceState {
+    const Kern *kern;
+    SlicePlan *plan; /* NULL: the inputs are not known before the run */
+} SliceState;
 
 /* NULL, or what is wrong with the inputs. */
 static const char *slice_plan(const Tensor *x, const Tensor *const *in, SlicePlan *p)
@@ -131,9 +136,10 @@ static const char *slice_plan(const Tensor *x, const Tensor *const *in, SlicePla
     if (n[1] != n[0] || (in[2] && n[2] != n[0]) || (in[3] && n[3] != n[0])) return "starts, ends, axes and steps differ in length";
     if (n[0] > x->rank) return "more entries than dimensions";
     sdx_row_major(x->dims, x->rank, stride);
-    *p = (SlicePlan){ .m = { .rank = x->rank, .size = sdx_dtype_size(x->dtype) } };
+    Move m = { .rank = x->rank, .size = sdx_dtype_size(x->dtype) };
+    p->offset = 0;
     memcpy(p->dims, x->dims, sizeof p->dims);
-    memcpy(p->m.from, stride, sizeof stride);
+    memcpy(m.from, stride, sizeof stride);
     for (int i = 0; i < n[0]; i++) {
         int axis;
         int64_t first, step = in[3] ? v[3][i] : 1;
@@ -142,11 +148,12 @@ static const char *slice_plan(const Tensor *x, const Tensor *const *in, SlicePla
         if (step == 0) return "a step is 0";
         seen[axis] = true;
         slice_range(x->dims[axis], v[0][i], v[1][i], step, &first, &p->dims[axis]);
-        p->offset += first * stride[axis];
-        p->m.from[axis] = p->dims[axis] > 1 ? stride[axis] * step : 0;
+        p->offset += first * stride[axis] * (int64_t)m.size;
+        m.from[axis] = p->dims[axis] > 1 ? stride[axis] * step : 0;
     }
-    memcpy(p->m.dims, p->dims, sizeof p->dims);
-    sdx_row_major(p->dims, x->rank, p->m.to);
+    memcpy(m.dims, p->dims, sizeof p->dims);
+    sdx_row_major(p->dims, x->rank, m.to);
+    sdx_strided_make(&p->copy, &m);
     return NULL;
 }
 
@@ -155,19 +162,38 @@ static void slice_inputs(int n_in, const Datum *const *in, const Tensor **t)
     for (int i = 1; i < 5; i++) t[i - 1] = i < n_in && in[i] && in[i]->kind == DATUM_TENSOR ? &in[i]->t : NULL;
 }
 
+static sdx_status slice_prepare(Prepare *p)
+{
+    const Tensor *in[4];
+    SliceState *st = sdx_arena_new(p->arena, SliceState);
+    TRY_MEM(st, p->err);
+    st->kern = p->kern;
+    p->state = st;
+    slice_inputs(p->n_in, p->in, in);
+    for (int i = 0; i < 4; i++)
+        if (in[i] && !p->in_const[i + 1]) return SDX_OK;
+    st->plan = sdx_arena_new(p->arena, SlicePlan);
+    TRY_MEM(st->plan, p->err);
+    const char *why = slice_plan(&p->in[0]->t, in, st->plan);
+    return why ? sdx_prepare_fail(p, SDX_INVALID_MODEL, "%s", why) : SDX_OK;
+}
+
 static sdx_status slice_run(Run *r)
 {
+    const SliceState *st = r->state;
     const Tensor *x = &r->in[0]->t, *in[4];
-    SlicePlan p;
+    SlicePlan local;
+    const SlicePlan *p = st->plan;
     void *y;
-    slice_inputs(r->n_in, r->in, in);
-    const char *why = slice_plan(x, in, &p);
-    if (why) return sdx_run_fail(r, "%s", why);
-    TRY(sdx_run_output(r, 0, x->dtype, x->rank, p.dims, &y));
-    if (!sdx_dims_product(p.dims, 0, x->rank)) return SDX_OK;
-    const char *src = (const char *)x->data + p.offset * (int64_t)p.m.size;
-    if (y == src) return SDX_OK;
-    sdx_move_run(r, &p.m, y, src);
+    if (!p) {
+        slice_inputs(r->n_in, r->in, in);
+        const char *why = slice_plan(x, in, &local);
+        if (why) return sdx_run_fail(r, "%s", why);
+        p = &local;
+    }
+    TRY(sdx_run_output(r, 0, x->dtype, x->rank, p->dims, &y));
+    const char *src = (const char *)x->data + p->offset;
+    if (y != src) sdx_strided_run(r, st->kern, &p->copy, y, src);
     return SDX_OK;
 }
 
@@ -178,10 +204,9 @@ static bool slice_alias(const Prepare *p, int o, int *in, size_t *offset)
     slice_inputs(p->n_in, p->in, t);
     for (int i = 0; i < 4; i++)
         if (t[i] && !t[i]->data && sdx_tensor_count(t[i])) return false;
-    if (slice_plan(x, t, &plan)) return false;
-    if (!sdx_move_is_run(&plan.m)) return false;
+    if (slice_plan(x, t, &plan) || !sdx_strided_is_run(&plan.copy)) return false;
     *in = 0;
-    *offset = (size_t)plan.offset * plan.m.size;
+    *offset = (size_t)plan.offset;
     return true;
 }
 
@@ -200,6 +225,6 @@ static const OpVer slice_vers[] = {
 };
 
 const OpDef sdx_op_Slice = {
-    .name = "Slice", .sig = "T,U,U,U?,U?->T", .vers = slice_vers, .infer = slice_infer, .cpu = { sdx_move_prepare, slice_run },
+    .name = "Slice", .sig = "T,U,U,U?,U?->T", .vers = slice_vers, .infer = slice_infer, .cpu = { slice_prepare, slice_run },
     .alias = slice_alias,
 };

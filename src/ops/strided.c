@@ -2,16 +2,44 @@
 
 enum { GRAIN_BYTES = 1 << 16 }; /* units may be short rows */
 
-static void move_make(const Move *m, MoveNd *nd)
+void sdx_strided_make(Strided *s, const Move *m)
 {
-    *nd = (MoveNd){ .rank = (unsigned)m->rank };
-    while ((size_t)1 << nd->log2 < m->size) nd->log2++;
+    *s = (Strided){ .nd = { .rank = (unsigned)m->rank } };
+    while ((size_t)1 << s->nd.log2 < m->size) s->nd.log2++;
+    size_t nbytes = m->size; /* of everything: the copy is in memory */
     for (int k = 0; k < m->rank; k++) {
-        nd->n[k] = (size_t)m->dims[k];
-        nd->sx[k] = (ptrdiff_t)m->from[k];
-        nd->sy[k] = (ptrdiff_t)m->to[k];
+        s->nd.n[k] = (size_t)m->dims[k];
+        s->nd.sx[k] = (ptrdiff_t)m->from[k];
+        s->nd.sy[k] = (ptrdiff_t)m->to[k];
+        nbytes *= (size_t)m->dims[k];
     }
-    sdx_move_nd_prepare(nd);
+    sdx_move_nd_prepare(&s->nd);
+    if (s->nd.units) s->grain = (int64_t)(GRAIN_BYTES / (nbytes / s->nd.units + 1)) + 1;
+}
+
+typedef struct StridedJob {
+    const MoveNd *nd;
+    const Kern *kern;
+    void *dst;
+    const void *src;
+} StridedJob;
+
+static void strided_units(void *arg, int64_t from, int64_t to, int worker)
+{
+    const StridedJob *j = arg;
+    sdx_move_nd_run(j->kern, j->nd, j->dst, j->src, (size_t)from, (size_t)(to - from));
+}
+
+void sdx_strided_run(const Run *r, const Kern *k, const Strided *s, void *dst, const void *src)
+{
+    StridedJob j = { &s->nd, k, dst, src };
+    sdx_run_range(r, (int64_t)s->nd.units, s->grain, strided_units, &j);
+}
+
+bool sdx_strided_is_run(const Strided *s)
+{
+    const MoveNd *nd = &s->nd;
+    return nd->rank == 0 || (nd->rank == 1 && nd->sx[0] == 1 && nd->sy[0] == 1);
 }
 
 sdx_status sdx_move_prepare(Prepare *p)
@@ -20,33 +48,9 @@ sdx_status sdx_move_prepare(Prepare *p)
     return SDX_OK;
 }
 
-typedef struct MoveJob {
-    MoveNd nd;
-    const Kern *kern;
-    void *dst;
-    const void *src;
-} MoveJob;
-
-static void move_units(void *arg, int64_t from, int64_t to, int worker)
-{
-    const MoveJob *j = arg;
-    sdx_move_nd_run(j->kern, &j->nd, j->dst, j->src, (size_t)from, (size_t)(to - from));
-}
-
 void sdx_move_run(const Run *r, const Move *m, void *dst, const void *src)
 {
-    MoveJob j = { .kern = r->state, .dst = dst, .src = src };
-    move_make(m, &j.nd);
-    if (!j.nd.units) return;
-    size_t nbytes = m->size; /* of everything: the copy is in memory */
-    for (int k = 0; k < m->rank; k++) nbytes *= (size_t)m->dims[k];
-    int64_t grain = (int64_t)(GRAIN_BYTES / (nbytes / j.nd.units + 1)) + 1;
-    sdx_run_range(r, (int64_t)j.nd.units, grain, move_units, &j);
-}
-
-bool sdx_move_is_run(const Move *m)
-{
-    MoveNd nd;
-    move_make(m, &nd);
-    return nd.rank == 0 || (nd.rank == 1 && nd.sx[0] == 1 && nd.sy[0] == 1);
+    Strided s;
+    sdx_strided_make(&s, m);
+    sdx_strided_run(r, r->state, &s, dst, src);
 }

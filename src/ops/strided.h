@@ -13,11 +13,21 @@ typedef struct Move {
     int64_t dims[SDX_MAX_RANK], to[SDX_MAX_RANK], from[SDX_MAX_RANK];
 } Move;
 
-/* The prepare of operators that move: state is the table of kernels, which sdx_move_run takes from r. */
-sdx_status sdx_move_prepare(Prepare *p);
+/* A copy made ready: strides merged, cut into units. */
+typedef struct Strided {
+    MoveNd nd;
+    int64_t grain;
+} Strided;
+
+void sdx_strided_make(Strided *s, const Move *m);
 /* Copies, spread over the pool of r. dst and src do not overlap. */
-void sdx_move_run(const Run *r, const Move *m, void *dst, const void *src);
+void sdx_strided_run(const Run *r, const Kern *k, const Strided *s, void *dst, const void *src);
 /* Is the source one run of elements in the order of the destination? */
-bool sdx_move_is_run(const Move *m);
+bool sdx_strided_is_run(const Strided *s);
+
+/* Both at once, for operators that learn their strides when they run: sdx_move_prepare leaves the table of kernels in the
+ * state, where sdx_move_run finds it. */
+sdx_status sdx_move_prepare(Prepare *p);
+void sdx_move_run(const Run *r, const Move *m, void *dst, const void *src);
 
 #endif

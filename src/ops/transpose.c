@@ -46,24 +46,41 @@ static sdx_status transpose_infer(Infer *c)
     return x->rank <= 1 ? sdx_infer_pass_ints(c) : SDX_OK;
 }
 
-static sdx_status transpose_run(Run *r)
+typedef struct TransposeState {
+    const Kern *kern;
+    int64_t dims[SDX_MAX_RANK]; /* of the output */
+    Strided copy;
+} TransposeState;
+
+static sdx_status transpose_prepare(Prepare *p)
 {
-    const Tensor *x = &r->in[0]->t;
+    const Tensor *x = &p->in[0]->t;
     int perm[SDX_MAX_RANK];
     int64_t stride[SDX_MAX_RANK];
-    void *y;
-    const char *why = transpose_perm(r->args, x->rank, perm);
-    if (why) return sdx_run_fail(r, "%s: the input has rank %d", why, (int)x->rank);
+    TransposeState *st = sdx_arena_new(p->arena, TransposeState);
+    TRY_MEM(st, p->err);
+    const char *why = transpose_perm(p->args, x->rank, perm);
+    if (why) return sdx_prepare_fail(p, SDX_INVALID_MODEL, "%s: the input has rank %d", why, (int)x->rank);
     Move m = { .rank = x->rank, .size = sdx_dtype_size(x->dtype) };
     sdx_row_major(x->dims, x->rank, stride);
     for (int k = 0; k < x->rank; k++) {
-        m.dims[k] = x->dims[perm[k]];
+        st->dims[k] = m.dims[k] = x->dims[perm[k]];
         m.from[k] = stride[perm[k]];
     }
     sdx_row_major(m.dims, m.rank, m.to);
-    TRY(sdx_run_output(r, 0, x->dtype, m.rank, m.dims, &y));
-    if (!sdx_tensor_count(x)) return SDX_OK;
-    sdx_move_run(r, &m, y, x->data);
+    sdx_strided_make(&st->copy, &m);
+    st->kern = p->kern;
+    p->state = st;
+    return SDX_OK;
+}
+
+static sdx_status transpose_run(Run *r)
+{
+    const TransposeState *st = r->state;
+    const Tensor *x = &r->in[0]->t;
+    void *y;
+    TRY(sdx_run_output(r, 0, x->dtype, x->rank, st->dims, &y));
+    sdx_strided_run(r, st->kern, &st->copy, y, x->data);
     return SDX_OK;
 }
 
@@ -73,7 +90,7 @@ static const OpVer transpose_vers[] = {
 
 const OpDef sdx_op_Transpose = {
     .name = "Transpose", .sig = "T->T", .attrs = transpose_attrs, .attrs_size = sizeof(TransposeAttrs),
-    .vers = transpose_vers, .flags = OP_BYTE_MOVER, .infer = transpose_infer, .cpu = { sdx_move_prepare, transpose_run },
+    .vers = transpose_vers, .flags = OP_BYTE_MOVER, .infer = transpose_infer, .cpu = { transpose_prepare, transpose_run },
 };
 
 /* -- DepthToSpace and SpaceToDepth --------------------------------------------------------------------------------- */
