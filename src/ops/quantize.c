@@ -94,7 +94,7 @@ static void quant_row(const QuantRows *q, int64_t count, int64_t r, int64_t *at,
 
 /* -- jobs ---------------------------------------------------------------------------------------------------------- */
 
-enum { BLOCK = 256 };
+enum { BLOCK = 512 };
 
 typedef struct QuantJob {
     QuantRows q;
@@ -103,10 +103,31 @@ typedef struct QuantJob {
     const void *x;
     void *y;
     const float *scale, *zero; /* zero NULL: 0 */
+    const int32_t *zero_int;   /* of integers */
     const double *exact;       /* for int32: the scales when quantising, the zero points when not */
-    float lo, hi;
+    int32_t lo, hi;
     bool no_saturate;
+    const Kern *kern;
 } QuantJob;
+
+/* Kernel of an integer type; those below 8 bits take a byte each there. */
+static int quant_kernel(DType d)
+{
+    bool is_signed = sdx_dtype_class(d) == 'I';
+    switch (sdx_dtype_bits(d)) {
+    case 32: return SDX_Q_i32;
+    case 16: return is_signed ? SDX_Q_i16 : SDX_Q_u16;
+    default: return is_signed ? SDX_Q_i8 : SDX_Q_u8;
+    }
+}
+
+/* k elements of x as float: in place, or in `wide`. */
+static const float *floats_at(const QuantJob *j, int64_t at, int64_t k, float *wide)
+{
+    if (j->from == DT_FLOAT) return (const float *)j->x + at;
+    sdx_cast_block(DT_FLOAT, wide, 0, j->from, j->x, at, k);
+    return wide;
+}
 
 /* k quotients. */
 static void quotients(const QuantJob *j, int64_t at, int64_t scale, int64_t k, float *v)
@@ -121,12 +142,7 @@ static void quotients(const QuantJob *j, int64_t at, int64_t scale, int64_t k, f
         return;
     }
     float wide[BLOCK];
-    const float *x = (const float *)j->x + at;
-    if (j->from != DT_FLOAT) {
-        sdx_cast_block(DT_FLOAT, wide, 0, j->from, j->x, at, k);
-        x = wide;
-    }
-    const float *s = j->scale + scale;
+    const float *x = floats_at(j, at, k, wide), *s = j->scale + scale;
     for (int64_t i = 0; i < k; i++) v[i] = x[i] / s[i * step];
     if (j->quotient != DT_FLOAT) {
         uint16_t half[BLOCK];
@@ -135,30 +151,54 @@ static void quotients(const QuantJob *j, int64_t at, int64_t scale, int64_t k, f
     }
 }
 
-static void quantize_block(const QuantJob *j, int64_t at, int64_t scale, int64_t k)
+static void quantize_floats(const QuantJob *j, int64_t at, int64_t scale, int64_t k)
 {
     float v[BLOCK];
-    int32_t q[BLOCK];
-    const float *zero = j->zero ? j->zero + scale : NULL;
-    int step = j->q.step;
     quotients(j, at, scale, k, v);
-    if (sdx_is_storage_float(j->to)) {
-        for (int64_t i = 0; zero && i < k; i++) v[i] += zero[i * step];
-        sdx_cast_block_mode(j->to, j->y, at, DT_FLOAT, v, 0, k, (CastMode){ .no_saturate = j->no_saturate });
-        return;
+    for (int64_t i = 0; j->zero && i < k; i++) v[i] += j->zero[scale + i * j->q.step];
+    sdx_cast_block_mode(j->to, j->y, at, DT_FLOAT, v, 0, k, (CastMode){ .no_saturate = j->no_saturate });
+}
+
+static void quantize_integers(const QuantJob *j, int64_t at, int64_t scale, int64_t k)
+{
+    float v[BLOCK], ones[BLOCK];
+    uint8_t bytes[BLOCK];
+    const float *x = v, *s = j->scale + scale;
+    const int32_t *zero = j->zero_int ? j->zero_int + scale : NULL;
+    int type = quant_kernel(j->to);
+    bool packed = sdx_is_packed(j->to);
+    void *q = packed ? (void *)bytes : (char *)j->y + (size_t)at * sdx_dtype_size(j->to);
+    if (j->quotient == DT_FLOAT) {
+        x = floats_at(j, at, k, v);
+    } else { /* rounded as asked for, what is left to divide by is 1 */
+        quotients(j, at, scale, k, v);
+        for (int64_t i = 0; i < (j->q.step ? k : 1); i++) ones[i] = 1;
+        s = ones;
     }
-    /* Adding and taking away 1.5 2^23 rounds to an integer, half to even; the bounds are integers, so clamping first
-     * changes nothing. */
-    const float magic = 0x1.8p23f;
-    for (int64_t i = 0; i < k; i++) {
-        float z = zero ? zero[i * step] : 0, lo = j->lo - z, hi = j->hi - z, w = v[i];
-        w = w >= lo ? w : lo;
-        w = w <= hi ? w : hi;
-        q[i] = (int32_t)(((w + magic) - magic) + z);
+    if (j->q.step) j->kern->quantize_each_f32[type](q, x, (size_t)k, s, zero, j->lo, j->hi);
+    else j->kern->quantize_f32[type](q, x, (size_t)k, *s, zero ? *zero : 0, j->lo, j->hi);
+    if (packed) sdx_storage_pack(j->to, j->y, at, bytes, k);
+}
+
+static void quantize_block(const QuantJob *j, int64_t at, int64_t scale, int64_t k)
+{
+    if (sdx_is_storage_float(j->to)) quantize_floats(j, at, scale, k);
+    else quantize_integers(j, at, scale, k);
+}
+
+/* The integers at `at` to floats, by the kernel. */
+static void dequantize_integers(const QuantJob *j, int64_t at, int64_t scale, int64_t k, float *y)
+{
+    int8_t bytes[BLOCK];
+    const int32_t *zero = j->zero_int ? j->zero_int + scale : NULL;
+    int type = quant_kernel(j->from);
+    const void *q = (const char *)j->x + (size_t)at * sdx_dtype_size(j->from);
+    if (sdx_is_packed(j->from)) {
+        sdx_cast_block(DT_INT8, bytes, 0, j->from, j->x, at, k);
+        q = bytes;
     }
-    if (sdx_dtype_size(j->to) == 1)
-        for (int64_t i = 0; i < k; i++) ((uint8_t *)j->y)[at + i] = (uint8_t)q[i];
-    else sdx_cast_block(j->to, j->y, at, DT_INT32, q, 0, k);
+    if (j->q.step) j->kern->dequantize_each_f32[type](y, q, (size_t)k, j->scale + scale, zero);
+    else j->kern->dequantize_f32[type](y, q, (size_t)k, j->scale[scale], zero ? *zero : 0);
 }
 
 static void dequantize_block(const QuantJob *j, int64_t at, int64_t scale, int64_t k)
@@ -166,9 +206,11 @@ static void dequantize_block(const QuantJob *j, int64_t at, int64_t scale, int64
     float v[BLOCK], *y = j->to == DT_FLOAT ? (float *)j->y + at : v;
     const float *s = j->scale + scale, *zero = j->zero ? j->zero + scale : NULL;
     int step = j->q.step;
-    if (j->from == DT_INT32) { /* differences of int32 are exact in double */
+    if (j->from == DT_INT32 && zero) { /* differences of int32 are exact in double */
         const int32_t *x = (const int32_t *)j->x + at;
-        for (int64_t i = 0; i < k; i++) y[i] = (float)((double)x[i] - (zero ? j->exact[scale + i * step] : 0)) * s[i * step];
+        for (int64_t i = 0; i < k; i++) y[i] = (float)((double)x[i] - j->exact[scale + i * step]) * s[i * step];
+    } else if (!sdx_is_storage_float(j->from)) {
+        dequantize_integers(j, at, scale, k, y);
     } else {
         sdx_cast_block(DT_FLOAT, v, 0, j->from, j->x, at, k);
         for (int64_t i = 0; i < k; i++) y[i] = (v[i] - (zero ? zero[i * step] : 0)) * s[i * step];
@@ -195,6 +237,12 @@ static void dequantize_range(void *arg, int64_t from, int64_t to, int worker)
     quant_rows_run(arg, from, to, dequantize_block);
 }
 
+static sdx_status quant_prepare(Prepare *p)
+{
+    p->state = (void *)p->kern;
+    return SDX_OK;
+}
+
 /* Elements of t as `to`, on the run's heap. */
 static sdx_status all_as(Run *r, const Tensor *t, DType to, void **out)
 {
@@ -214,6 +262,7 @@ static sdx_status quant_begin(Run *r, QuantJob *j)
     void *p;
     if (!why && zero && sdx_tensor_count(zero) != sdx_tensor_count(scale)) why = "zero_point does not have the shape of scale";
     if (why) return sdx_run_fail(r, "%s", why);
+    j->kern = r->state;
     j->from = x->dtype;
     j->x = x->data;
     j->count = sdx_tensor_count(x);
@@ -222,6 +271,8 @@ static sdx_status quant_begin(Run *r, QuantJob *j)
     if (zero) {
         TRY(all_as(r, zero, DT_FLOAT, &p));
         j->zero = p;
+        TRY(all_as(r, zero, DT_INT32, &p));
+        j->zero_int = p;
     }
     TRY(sdx_run_output(r, 0, j->to, x->rank, x->dims, &p));
     j->y = p;
@@ -263,12 +314,12 @@ static sdx_status quantize_infer(Infer *c)
 }
 
 /* Least and greatest integer of a type of at most 16 bits. */
-static void integer_range(DType d, float *lo, float *hi)
+static void integer_range(DType d, int32_t *lo, int32_t *hi)
 {
     int bits = sdx_dtype_bits(d);
     bool is_signed = sdx_dtype_class(d) == 'I';
-    *lo = is_signed ? -(float)(1 << (bits - 1)) : 0;
-    *hi = (float)(is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1);
+    *lo = is_signed ? -(1 << (bits - 1)) : 0;
+    *hi = is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
 }
 
 static sdx_status quantize_run(Run *r)
@@ -303,7 +354,7 @@ static const OpVer quantize_vers[] = {
 
 const OpDef sdx_op_QuantizeLinear = {
     .name = "QuantizeLinear", .sig = "T,U,V?->V", .attrs = quantize_attrs, .attrs_size = sizeof(QuantAttrs),
-    .vers = quantize_vers, .infer = quantize_infer, .cpu = { NULL, quantize_run },
+    .vers = quantize_vers, .infer = quantize_infer, .cpu = { quant_prepare, quantize_run },
 };
 
 /* -- DequantizeLinear ---------------------------------------------------------------------------------------------- */
@@ -351,7 +402,7 @@ static const OpVer dequantize_vers[] = {
 
 const OpDef sdx_op_DequantizeLinear = {
     .name = "DequantizeLinear", .sig = "T,U,T?->V", .attrs = dequantize_attrs, .attrs_size = sizeof(QuantAttrs),
-    .vers = dequantize_vers, .infer = dequantize_infer, .cpu = { NULL, dequantize_run },
+    .vers = dequantize_vers, .infer = dequantize_infer, .cpu = { quant_prepare, dequantize_run },
 };
 
 /* -- DynamicQuantizeLinear: to uint8, with the scale that covers the data and 0 ------------------------------------ */
@@ -364,34 +415,28 @@ static sdx_status dynamic_infer(Infer *c)
 }
 
 typedef struct DynamicJob {
+    const Kern *kern;
     const float *x;
-    int64_t n;
-    float *lo, *hi; /* one a chunk */
+    float (*range)[2]; /* one a chunk */
 } DynamicJob;
 
-static void dynamic_bounds(void *arg, int64_t from, int64_t to, int worker)
+static void dynamic_range(void *arg, int64_t from, int64_t to, int worker)
 {
     const DynamicJob *j = arg;
-    float lo = 0, hi = 0;
-    for (int64_t i = from; i < to; i++) {
-        lo = j->x[i] < lo ? j->x[i] : lo;
-        hi = j->x[i] > hi ? j->x[i] : hi;
-    }
-    j->lo[from / SDX_EW_GRAIN] = lo;
-    j->hi[from / SDX_EW_GRAIN] = hi;
+    j->kern->range_f32(j->range[from / SDX_EW_GRAIN], j->x + from, (size_t)(to - from));
 }
 
 static sdx_status dynamic_run(Run *r)
 {
     const Tensor *x = &r->in[0]->t;
-    int64_t n = sdx_tensor_count(x), chunks = n / SDX_EW_GRAIN + 1;
-    DynamicJob d = { x->data, n, sdx_run_heap(r, (size_t)chunks * sizeof(float)), sdx_run_heap(r, (size_t)chunks * sizeof(float)) };
+    int64_t n = sdx_tensor_count(x), chunks = (n + SDX_EW_GRAIN - 1) / SDX_EW_GRAIN;
+    DynamicJob d = { r->state, x->data, sdx_run_heap(r, (size_t)chunks * sizeof *d.range) };
     float lo = 0, hi = 0;
-    TRY_MEM(d.lo && d.hi ? d.lo : NULL, r->err);
-    sdx_run_range(r, n, SDX_EW_GRAIN, dynamic_bounds, &d);
-    for (int64_t i = 0; i < (n + SDX_EW_GRAIN - 1) / SDX_EW_GRAIN; i++) {
-        lo = d.lo[i] < lo ? d.lo[i] : lo;
-        hi = d.hi[i] > hi ? d.hi[i] : hi;
+    TRY_MEM(d.range, r->err);
+    sdx_run_range(r, n, SDX_EW_GRAIN, dynamic_range, &d);
+    for (int64_t i = 0; i < chunks; i++) {
+        lo = d.range[i][0] < lo ? d.range[i][0] : lo;
+        hi = d.range[i][1] > hi ? d.range[i][1] : hi;
     }
     float scale = hi > lo ? (hi - lo) / 255.f : 1.f, zero = rintf(-lo / scale);
     zero = zero < 0 ? 0 : zero > 255 ? 255 : zero;
@@ -405,9 +450,10 @@ static sdx_status dynamic_run(Run *r)
         TRY(sdx_run_output(r, 2, DT_UINT8, 0, NULL, &p));
         *(uint8_t *)p = (uint8_t)zero;
     }
-    QuantJob j = { .q = { .kind = PER_TENSOR, .n = SDX_EW_GRAIN, .rows = (n + SDX_EW_GRAIN - 1) / SDX_EW_GRAIN }, .count = n,
-                   .from = DT_FLOAT, .to = DT_UINT8, .quotient = DT_FLOAT, .x = x->data, .y = y, .scale = &scale,
-                   .zero = &zero, .lo = 0, .hi = 255 };
+    int32_t zero_int = (int32_t)zero;
+    QuantJob j = { .q = { .kind = PER_TENSOR, .n = SDX_EW_GRAIN, .rows = chunks }, .count = n, .from = DT_FLOAT, .to = DT_UINT8,
+                   .quotient = DT_FLOAT, .x = x->data, .y = y, .scale = &scale, .zero_int = &zero_int, .lo = 0, .hi = 255,
+                   .kern = r->state };
     quant_run(r, &j, quantize_range);
     return SDX_OK;
 }
@@ -416,5 +462,5 @@ static const OpVer dynamic_vers[] = { { 11, { TS_F32 } }, { 0 } };
 
 const OpDef sdx_op_DynamicQuantizeLinear = {
     .name = "DynamicQuantizeLinear", .sig = "T->u8,f32,u8", .vers = dynamic_vers, .infer = dynamic_infer,
-    .cpu = { NULL, dynamic_run },
+    .cpu = { quant_prepare, dynamic_run },
 };
