@@ -14,11 +14,11 @@
 
 static const AttrSpec conv_attrs[] = { OP_CONV_ATTRS, OP_ATTR_END };
 
-sdx_status sdx_conv_infer(Infer *c)
+sdx_status sdx_conv_infer_at(Infer *c, int ix, int iw, int ib)
 {
     const ConvAttrs *a = c->args;
-    TRY(infer_rank_between(c, 0, 3, SDX_MAX_RANK, "X"));
-    const Shape *x = infer_shape(c, 0), *w = infer_shape(c, 1);
+    TRY(infer_rank_between(c, ix, 3, SDX_MAX_RANK, "X"));
+    const Shape *x = infer_shape(c, ix), *w = infer_shape(c, iw);
     if (a->group < 1) return sdx_infer_fail(c, "group is %lld; it must be at least 1", (long long)a->group);
     if (!x) return SDX_OK;
     int n = x->rank - 2;
@@ -41,7 +41,7 @@ sdx_status sdx_conv_infer(Infer *c)
         if (sdx_dim_is_const(m) && m % a->group)
             return sdx_infer_fail(c, "%lld output channels do not divide into %lld groups", (long long)m,
                                   (long long)a->group);
-        TRY(infer_is_vector(c, 2, m, "the bias"));
+        if (ib >= 0) TRY(infer_is_vector(c, ib, m, "the bias"));
     }
     TRY(sdx_window_infer(c, &a->win, n, x->dims + 2, kernel, out));
     Dim *y = infer_out_rank(c, 0, x->rank);
@@ -50,6 +50,8 @@ sdx_status sdx_conv_infer(Infer *c)
     memcpy(y + 2, out, (size_t)n * sizeof *out);
     return SDX_OK;
 }
+
+sdx_status sdx_conv_infer(Infer *c) { return sdx_conv_infer_at(c, 0, 1, 2); }
 
 typedef struct ConvState {
     Window w;

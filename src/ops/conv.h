@@ -13,5 +13,7 @@ typedef struct ConvAttrs {
 
 /* Conv's shape rule; args begin with ConvAttrs. */
 sdx_status sdx_conv_infer(Infer *c);
+/* The same where X, W and B (-1: none) are other inputs. */
+sdx_status sdx_conv_infer_at(Infer *c, int ix, int iw, int ib);
 
 #endif
