@@ -5,7 +5,9 @@
  * longer ones, misaligned starts, the output on top of the input, odd values, and margins that must
  * stay painted. At level C the same functions measure the C version against doubles.
  *
- *     checkkern [--bench] [words that must occur in a case's name] */
+ *     checkkern [--bench | --all] [words that must occur in a case's name]
+ *
+ * --all tries the one-input maps on all floats, at the level its name is given for: `checkkern --all avx2 exp`. */
 #ifndef SDX_TESTS_CHECKKERN_CHECK_H
 #define SDX_TESTS_CHECKKERN_CHECK_H
 
@@ -20,6 +22,7 @@ typedef struct Check {
     const Kern *below; /* NULL at level C */
     const Kern *k;     /* under test */
     bool bench;
+    bool all;          /* every float, not a sample: hours */
 } Check;
 
 #define CHECK_FAMILY(name) void check_##name(const Check *c);

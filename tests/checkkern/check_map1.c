@@ -45,14 +45,18 @@ static double error_of(unsigned map, float x, float y, double exact)
 /* Half the time through all floats in steps of an odd number of bit patterns, half in the range. */
 static void sweep(const Check *c, unsigned map)
 {
-    enum { BLOCK = 1024, BLOCKS = 200 };
+    enum { BLOCK = 1024 };
+    const size_t blocks = c->all ? ((size_t)1 << 33) / BLOCK : 200; /* of the former half */
+    const uint32_t step = c->all ? 1 : 41943;
     float x[BLOCK], y[BLOCK], worst_x = 0, worst_y = 0;
     double xd[BLOCK], exact[BLOCK], worst = 0, worst_exact = 0;
     const MapParam *p = params_of(map);
     uint32_t bits = 0;
-    for (int b = 0; b < BLOCKS; b++) {
-        if (b < BLOCKS / 2)
-            for (int i = 0; i < BLOCK; i++, bits += 41943u) memcpy(x + i, &bits, 4);
+    for (size_t b = 0; b < blocks; b++) {
+        if (b < blocks / 2)
+            for (int i = 0; i < BLOCK; i++, bits += step) memcpy(x + i, &bits, 4);
+        else if (c->all)
+            break;
         else
             ck_floats(x, BLOCK, rows[map].lo, rows[map].hi);
         for (int i = 0; i < BLOCK; i++) xd[i] = x[i];
@@ -114,7 +118,7 @@ void check_map1(const Check *c)
         if (!ck_begin(c, "map1 f32 %s", sdx_map1_name(map))) continue;
         if (c->bench)
             bench(c, map);
-        else if (c->below)
+        else if (c->below && !c->all)
             compare(c, map);
         else
             sweep(c, map);

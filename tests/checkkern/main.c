@@ -190,10 +190,12 @@ double ck_ulp(float got, double want)
 
 int main(int argc, char **argv)
 {
-    bool bench = false;
+    bool bench = false, all = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--bench") == 0)
             bench = true;
+        else if (strcmp(argv[i], "--all") == 0)
+            all = true;
         else if (ck.nwords < WORDS)
             ck.words[ck.nwords++] = argv[i];
     }
@@ -201,7 +203,7 @@ int main(int argc, char **argv)
     for (unsigned level = 0; level < SDX_CPU_LEVELS; level++) {
         const Kern *k = sdx_kern_at(level);
         if (!k) continue;
-        const Check check = { c, below, k, bench };
+        const Check check = { c, below, k, bench, all };
 #define CHECK_FAMILY(name) check_##name(&check);
 #include "families.def"
 #undef CHECK_FAMILY

@@ -113,6 +113,21 @@ static void ISA(muladd)(float *y, const float *a, const float *b, const float *c
     v_store_n(y + i, v_fma(v_load_n(a + i, m), vb, vc), m);
 }
 
+/* Any four bytes: they are moved, never computed with. */
+static void ISA(where_4)(void *y_, const uint8_t *cond, const void *a_, const void *b_, size_t n, unsigned mode)
+{
+    int32_t *y = y_;
+    const int32_t *a = a_, *b = b_;
+    if (n == 0) return;
+    const vi32 one_a = vi_set(*a), one_b = vi_set(*b);
+    size_t i = 0;
+    for (; n - i >= VW; i += VW) {
+        const vi32 va = mode & SDX_A_ONE ? one_a : vi_load(a + i), vb = mode & SDX_B_ONE ? one_b : vi_load(b + i);
+        vi_store(y + i, vi_sel(m_load(cond + i), va, vb));
+    }
+    for (; i < n; i++) y[i] = *(cond[i] ? mode & SDX_A_ONE ? a : a + i : mode & SDX_B_ONE ? b : b + i);
+}
+
 void ISA(sdx_kern_init_map2)(Kern *k);
 void ISA(sdx_kern_init_map2)(Kern *k)
 {
@@ -121,4 +136,5 @@ void ISA(sdx_kern_init_map2)(Kern *k)
     SET(eq) SET(lt) SET(le) SET(gt) SET(ge)
 #undef SET
     k->muladd_f32 = ISA(muladd);
+    if (VW > 1) k->where[2] = ISA(where_4);
 }

@@ -48,21 +48,32 @@ GATHER_ROWS(sdx_gather_rows_i64, int64_t)
 GATHER_ROWS(sdx_gather_rows_i32, int32_t)
 
 /* ---- running sums ------------------------------------------------------------------------------ */
+enum { CHAINS = 16 }; /* columns, or rows, summed side by side: one addition has to wait for the one before */
+
 #define CUMSUM(name, T)                                                                                                \
+    /* `w` chains, `across` elements apart, of n elements with `step` between them. */                                 \
+    static void name##_chains(T *y, const T *x, size_t w, ptrdiff_t across, size_t n, ptrdiff_t step, bool exclusive)  \
+    {                                                                                                                  \
+        T sum[CHAINS] = {0};                                                                                           \
+        for (; n; n--, x += step, y += step)                                                                           \
+            for (size_t j = 0; j < w; j++) {                                                                           \
+                const T before = sum[j];                                                                               \
+                sum[j] = (T)(before + x[(ptrdiff_t)j * across]);                                                       \
+                y[(ptrdiff_t)j * across] = exclusive ? before : sum[j];                                                \
+            }                                                                                                          \
+    }                                                                                                                  \
     static void name(void *y_, const void *x_, size_t outer, size_t n, size_t inner, bool exclusive, bool reverse)     \
     {                                                                                                                  \
+        T *y = y_;                                                                                                     \
+        const T *x = x_;                                                                                               \
         if (n == 0 || inner == 0) return;                                                                              \
-        const ptrdiff_t step = reverse ? -(ptrdiff_t)inner : (ptrdiff_t)inner;                                         \
-        for (size_t o = 0; o < outer; o++)                                                                             \
-            for (size_t j = 0; j < inner; j++) {                                                                       \
-                const size_t first = o * n * inner + (reverse ? (n - 1) * inner : 0) + j;                              \
-                const T *x = (const T *)x_ + first;                                                                    \
-                T *y = (T *)y_ + first, sum = 0;                                                                       \
-                for (size_t i = 0; i < n; i++, x += step, y += step) {                                                 \
-                    const T v = *x;                                                                                    \
-                    *y = exclusive ? sum : (T)(sum + v);                                                               \
-                    sum = (T)(sum + v);                                                                                \
-                }                                                                                                      \
+        const size_t chains = inner > 1 ? inner : outer, blocks = inner > 1 ? outer : 1;                               \
+        const ptrdiff_t across = inner > 1 ? 1 : (ptrdiff_t)n, step = reverse ? -(ptrdiff_t)inner : (ptrdiff_t)inner;  \
+        for (size_t o = 0; o < blocks; o++)                                                                            \
+            for (size_t j = 0; j < chains; j += CHAINS) {                                                              \
+                const size_t at = o * n * inner + j * (size_t)across + (reverse ? (n - 1) * inner : 0);                \
+                const size_t w = chains - j < CHAINS ? chains - j : CHAINS;                                            \
+                name##_chains(y + at, x + at, w, across, n, step, exclusive);                                          \
             }                                                                                                          \
     }
 CUMSUM(cumsum_f32, float)
