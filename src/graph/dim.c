@@ -61,7 +61,6 @@ struct SymTab {
     Expr *exprs; /* handle d is exprs[-1 - d] */
     int n_exprs, cap_exprs;
     int n_fresh;
-    int proving; /* depth of is_size */
     Hash atom_hash, expr_hash;
 };
 
@@ -507,40 +506,21 @@ DimVal sdx_dimval_mod(SymTab *s, DimVal a, DimVal b)
     return sdx_dimval_sub(s, a, sdx_dimval_mul(s, b, sdx_dimval_floordiv(s, a, b)));
 }
 
-static DimVal val_relu(SymTab *s, DimVal v);
-
-static DimVal relu_arg(const SymTab *s, const Term *t)
-{
-    const Atom *a = t->degree == 1 ? &s->atoms[t->atom[0]] : NULL;
-    return a && a->kind == ATOM_RELU ? a->p : sdx_dimval_unknown();
-}
-
-static DimVal term_val(SymTab *s, const Term *t, int64_t coef)
-{
-    Poly p = { .n = 1, .t = { *t } };
-    p.t[0].coef = coef;
-    return poly_intern(s, &p);
-}
-
-/* Is v known not to be negative? Beyond its bounds by relu(q) - relu(p) >= -relu(p - q). */
-static bool is_size(SymTab *s, DimVal v)
+/* Is v known not to be negative? Beyond its bounds by cases: relu(p) is 0 or p, and not below either. */
+static bool is_size(SymTab *s, DimVal v, int depth)
 {
     Poly p;
     if (sdx_dimval_lower(s, v) >= 0) return true;
-    if (s->proving >= 2 || !poly_of(s, v, &p)) return false;
-    bool proven = false;
-    s->proving++;
-    for (int i = 0; i < p.n && !proven; i++) {
-        DimVal less = relu_arg(s, &p.t[i]);
-        for (int k = 0; k < p.n && !proven && p.t[i].coef == -1 && !is_unknown(less); k++) {
-            DimVal more = relu_arg(s, &p.t[k]);
-            if (p.t[k].coef < 1 || is_unknown(more)) continue;
-            DimVal rest = sdx_dimval_sub(s, v, sdx_dimval_sub(s, term_val(s, &p.t[k], 1), term_val(s, &p.t[i], 1)));
-            proven = is_size(s, sdx_dimval_sub(s, rest, val_relu(s, sdx_dimval_sub(s, less, more))));
-        }
+    if (depth == 0 || !poly_of(s, v, &p)) return false;
+    for (int i = 0; i < p.n; i++) {
+        const Atom *a = p.t[i].degree == 1 ? &s->atoms[p.t[i].atom[0]] : NULL;
+        if (!a || a->kind != ATOM_RELU) continue;
+        Poly term = { .n = 1, .t = { p.t[i] } };
+        DimVal arg = sdx_dimval_mul(s, sdx_dimval_num(p.t[i].coef), a->p);
+        DimVal rest = sdx_dimval_sub(s, v, poly_intern(s, &term)), with = sdx_dimval_add(s, rest, arg);
+        if ((p.t[i].coef > 0 || is_size(s, rest, depth - 1)) && is_size(s, with, depth - 1)) return true;
     }
-    s->proving--;
-    return proven;
+    return false;
 }
 
 /* max(p, 0) */
@@ -551,8 +531,8 @@ static DimVal val_relu(SymTab *s, DimVal v)
     if (!s || !poly_of(s, v, &p)) return sdx_dimval_unknown();
     int64_t lo, hi, g = 0;
     val_bounds(s, v, &lo, &hi);
-    if (is_size(s, v)) return v;
-    if (hi <= 0 || is_size(s, sdx_dimval_sub(s, sdx_dimval_num(0), v))) return sdx_dimval_num(0);
+    if (is_size(s, v, 3)) return v;
+    if (hi <= 0 || is_size(s, sdx_dimval_sub(s, sdx_dimval_num(0), v), 3)) return sdx_dimval_num(0);
     for (int i = 0; i < p.n; i++) {
         if (p.t[i].coef == INT64_MIN) return sdx_dimval_unknown();
         g = gcd(g, p.t[i].coef);
@@ -601,8 +581,8 @@ static Dim broadcast_symbols(SymTab *s, Dim da, Dim db)
 {
     DimVal a = sdx_dimval_of(da), b = sdx_dimval_of(db);
     DimVal more = sdx_dimval_sub(s, a, b), less = sdx_dimval_sub(s, b, a);
-    if (has_part(s, a, b) || is_size(s, more)) return da;
-    if (has_part(s, b, a) || is_size(s, less)) return db;
+    if (has_part(s, a, b) || is_size(s, more, 3)) return da;
+    if (has_part(s, b, a) || is_size(s, less, 3)) return db;
     bool swap = da < db;
     Atom atom = { .kind = ATOM_BROADCAST, .p = swap ? b : a, .q = swap ? a : b, .hi = INT64_MAX };
     atom.weight = 1 + val_weight(s, a) + val_weight(s, b);

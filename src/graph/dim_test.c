@@ -94,6 +94,11 @@ static void minima_and_maxima(void)
     CHECK(sdx_dimval_equal(sub(n, min(num(1), n)), max(sub(n, num(1)), num(0)))); /* x[1:] and x[:-1] */
     CHECK(sdx_dimval_equal(min(max(n, m), num(-2)), num(-2)));
     check_text(max(sub(n, num(1)), num(0)), "max(0,N-1)");
+    CHECK(sdx_dimval_equal(max(min(n, num(512)), num(0)), min(n, num(512))));
+    /* A mask's rows [N+M-N, N+M) of 1024 are at most N. */
+    DimVal rows = sub(min(add(n, m), num(1024)), min(m, num(1024)));
+    Dim d;
+    CHECK(sdx_dim_broadcast(tab, n.sym, rows.sym, &d) && d == n.sym);
     CHECK_INT(sdx_dimval_lower(tab, add(n, num(3))), 3);
     CHECK_INT(sdx_dimval_lower(tab, sub(num(3), n)), INT64_MIN);
     sdx_arena_fini(&arena);
