@@ -103,8 +103,47 @@ static void overridable_constants_stay(void)
     sdx_model_destroy(m);
 }
 
+/* An allocator whose nth block from now is refused. */
+static int until_refusal;
+
+static void *stingy_alloc(void *user, size_t nbytes, size_t align)
+{
+    (void)user;
+    return until_refusal-- == 0 ? NULL : sdx_alloc_default.alloc(NULL, nbytes, align);
+}
+
+static void stingy_free(void *user, void *p)
+{
+    (void)user;
+    sdx_alloc_default.free(NULL, p);
+}
+
+static void memory_runs_out(void)
+{
+    static const char text[] =
+        "g (float[N,1,4,4] x, float[N,4,8] z) => (y, w) <float[2,1,1,1] k = {2, -1}, float[2] s = {3, 4}, float a = "
+        "{2}, "
+        "float[1] one = {1}> { c = Conv(x, k) b = BatchNormalization(c, s, s, s, s) g = Sigmoid(b) y = Mul(b, g) "
+        "t = Transpose(z) u = Transpose(t) d = Shape(u) v = Reshape(u, d) q = Mul(v, a) w = Mul(q, a) }";
+    const Alloc stingy = { stingy_alloc, stingy_free, NULL };
+    sdx_status st = SDX_OUT_OF_MEMORY;
+    for (int n = 0; n < 1000 && st == SDX_OUT_OF_MEMORY; n++) {
+        Model *m = NULL;
+        Err err = { 0 };
+        until_refusal = -1;
+        st = sdx_onnx_import_text(&stingy, text, sizeof text - 1, NULL, &m, &err);
+        if (!CHECK_STR(err.text, "")) return;
+        until_refusal = n;
+        st = sdx_opt_run(m, &(OptOptions){ .level = OPT_DEFAULT }, &err);
+        CHECK(st == SDX_OK || st == SDX_OUT_OF_MEMORY);
+        sdx_model_destroy(m);
+    }
+    CHECK_INT(st, SDX_OK);
+}
+
 SUITE(opt_test)
 {
+    RUN(memory_runs_out);
     RUN(constants);
     RUN(constant_output);
     RUN(identity);
