@@ -43,28 +43,48 @@ typedef struct PoolNhwcJob {
     const PoolNhwcState *st;
     const float *x;
     float *y;
+    bool is_signed; /* elements are 8-bit integers */
 } PoolNhwcJob;
 
-/* y = join(y, x) over the window, for one row of output pixels that starts at `identity`. */
-static void pool_row(const PoolNhwcState *st, const float *x, int64_t row, Map2 *join, float identity, float *y)
+/* How elements of a type are joined. */
+typedef struct Join {
+    Map2 *map;
+    size_t size;       /* of an element */
+    float identity;    /* of floats; others are bytes */
+    uint8_t low;
+} Join;
+
+static void fill_identity(const Join *j, void *y, int64_t n)
 {
+    if (j->size == 1) memset(y, j->low, (size_t)n);
+    else
+        for (int64_t i = 0; i < n; i++) ((float *)y)[i] = j->identity;
+}
+
+/* y = join(y, x) over the window, for one row of output pixels. */
+static void pool_row(const PoolNhwcState *st, const void *in, int64_t row, const Join *join, void *out)
+{
+    const char *x = in;
+    char *y = out;
     const Window *w = &st->pool.w;
     const WinAxis *last = &w->ax[w->n - 1];
     int64_t c = st->channels, o[SDX_MAX_RANK], lo[SDX_MAX_RANK], hi[SDX_MAX_RANK], t[SDX_MAX_RANK];
-    for (int64_t i = 0; i < last->out * c; i++) y[i] = identity;
+    fill_identity(join, y, last->out * c);
     if (!window_row(w, row, o, lo, hi)) return;
     memcpy(t, lo, sizeof t);
+    int64_t pixel = c * (int64_t)join->size;
     do {
         int64_t start = window_offset(w, o, t) - last->pad0;
         for (int64_t k = 0; k < last->kernel; k++) {
             Span s = st->pool.span[k];
-            const float *from = x + (start + k * last->dilation) * c;
+            const char *from = x + (start + k * last->dilation) * pixel;
             if (last->stride == 1) {
-                if (s.hi > s.lo) join(y + s.lo * c, y + s.lo * c, from + s.lo * c, (size_t)((s.hi - s.lo) * c), 0);
+                char *to = y + s.lo * pixel;
+                if (s.hi > s.lo) join->map(to, to, from + s.lo * pixel, (size_t)((s.hi - s.lo) * c), 0);
                 continue;
             }
             for (int64_t i = s.lo; i < s.hi; i++)
-                join(y + i * c, y + i * c, from + i * last->stride * c, (size_t)c, 0);
+                join->map(y + i * pixel, y + i * pixel, from + i * last->stride * pixel, (size_t)c, 0);
         }
     } while (window_next(w, t, lo, hi));
 }
@@ -93,9 +113,24 @@ static void maxpool_nhwc_rows(void *arg, int64_t from, int64_t to, int worker)
     for (int64_t u = from; u < to && pool_by_taps(pool); u++)
         pool_pixels(j->st, j->x + u / pool->rows * pool->in_size * j->st->channels, u % pool->rows, false,
                     j->y + u * pixels * j->st->channels);
+    const Join join = { .map = pool->kern->map2[SDX_K_f32][SDX_MAP2_max], .size = sizeof(float), .identity = -INFINITY };
     for (int64_t u = from; u < to && !pool_by_taps(pool); u++)
-        pool_row(j->st, j->x + u / pool->rows * pool->in_size * j->st->channels, u % pool->rows,
-                 j->st->pool.kern->map2[SDX_K_f32][SDX_MAP2_max], -INFINITY, j->y + u * pixels * j->st->channels);
+        pool_row(j->st, j->x + u / pool->rows * pool->in_size * j->st->channels, u % pool->rows, &join,
+                 j->y + u * pixels * j->st->channels);
+}
+
+/* The same of 8-bit integers. */
+static void maxpool_nhwc_bytes(void *arg, int64_t from, int64_t to, int worker)
+{
+    const PoolNhwcJob *j = arg;
+    const PoolState *pool = &j->st->pool;
+    int64_t c = j->st->channels, pixels = pool->w.ax[pool->w.n - 1].out;
+    const Join join = { .map = pool->kern->map2[j->is_signed ? SDX_K_i8 : SDX_K_u8][SDX_MAP2_max],
+                        .size = 1,
+                        .low = j->is_signed ? 0x80 : 0 };
+    for (int64_t u = from; u < to; u++)
+        pool_row(j->st, (const char *)j->x + u / pool->rows * pool->in_size * c, u % pool->rows, &join,
+                 (char *)j->y + u * pixels * c);
 }
 
 static void avgpool_nhwc_rows(void *arg, int64_t from, int64_t to, int worker)
@@ -103,12 +138,13 @@ static void avgpool_nhwc_rows(void *arg, int64_t from, int64_t to, int worker)
     const PoolNhwcJob *j = arg;
     const PoolState *pool = &j->st->pool;
     int64_t c = j->st->channels, pixels = pool->w.ax[pool->w.n - 1].out;
+    const Join join = { .map = pool->kern->map2[SDX_K_f32][SDX_MAP2_add], .size = sizeof(float) };
     for (int64_t u = from; u < to && pool_by_taps(pool); u++)
         pool_pixels(j->st, j->x + u / pool->rows * pool->in_size * c, u % pool->rows, true, j->y + u * pixels * c);
     for (int64_t u = from; u < to && !pool_by_taps(pool); u++) {
         int64_t row = u % pool->rows, cells = 1, rest = row;
         float *y = j->y + u * pixels * c;
-        pool_row(j->st, j->x + u / pool->rows * pool->in_size * c, row, j->st->pool.kern->map2[SDX_K_f32][SDX_MAP2_add], 0, y);
+        pool_row(j->st, j->x + u / pool->rows * pool->in_size * c, row, &join, y);
         for (int k = pool->w.n - 2; k >= 0; k--) {
             cells *= pool->count[k][rest % pool->w.ax[k].out];
             rest /= pool->w.ax[k].out;
@@ -125,28 +161,33 @@ static sdx_status pool_nhwc_run(Run *r, RangeFn rows)
     const PoolNhwcState *st = r->state;
     const Window *w = &st->pool.w;
     void *y;
-    TRY(sdx_run_output(r, 0, DT_FLOAT, st->pool.out_rank, st->pool.out_dims, &y));
+    TRY(sdx_run_output(r, 0, r->in[0]->t.dtype, st->pool.out_rank, st->pool.out_dims, &y));
     if (sdx_dims_product(st->pool.out_dims, 0, st->pool.out_rank) == 0) return SDX_OK;
-    PoolNhwcJob j = { st, r->in[0]->t.data, y };
+    PoolNhwcJob j = { st, r->in[0]->t.data, y, r->in[0]->t.dtype == DT_INT8 };
     int64_t taps = 1;
     for (int k = 0; k < w->n; k++) taps *= w->ax[k].kernel;
     sdx_run_range(r, st->items * st->pool.rows, grain_for(w->ax[w->n - 1].out * st->channels * taps), rows, &j);
     return SDX_OK;
 }
 
-static sdx_status maxpool_nhwc_run(Run *r) { return pool_nhwc_run(r, maxpool_nhwc_rows); }
+static sdx_status maxpool_nhwc_run(Run *r)
+{
+    return pool_nhwc_run(r, r->in[0]->t.dtype == DT_FLOAT ? maxpool_nhwc_rows : maxpool_nhwc_bytes);
+}
+
 static sdx_status avgpool_nhwc_run(Run *r) { return pool_nhwc_run(r, avgpool_nhwc_rows); }
 
-static const OpVer pool_nhwc_vers[] = { { 1, { TS_F32 | TS_F16 | TS_BF16 } }, { 0 } };
+static const OpVer maxpool_nhwc_vers[] = { { 1, { TS_F32 | TS_F16 | TS_BF16 | TS_I8 | TS_U8 } }, { 0 } };
+static const OpVer avgpool_nhwc_vers[] = { { 1, { TS_F32 | TS_F16 | TS_BF16 } }, { 0 } };
 
 const OpDef sdx_op_sdx_MaxPool = {
     .name = "MaxPool", .domain = "sdx", .sig = "T->T", .attrs = maxpool_nhwc_attrs, .attrs_size = sizeof(PoolAttrs),
-    .vers = pool_nhwc_vers, .flags = OP_F32_MATH, .infer = pool_nhwc_infer,
+    .vers = maxpool_nhwc_vers, .flags = OP_F32_MATH, .infer = pool_nhwc_infer,
     .cpu = { pool_nhwc_prepare, maxpool_nhwc_run },
 };
 
 const OpDef sdx_op_sdx_AveragePool = {
     .name = "AveragePool", .domain = "sdx", .sig = "T->T", .attrs = avgpool_nhwc_attrs,
-    .attrs_size = sizeof(PoolAttrs), .vers = pool_nhwc_vers, .flags = OP_F32_MATH, .infer = pool_nhwc_infer,
+    .attrs_size = sizeof(PoolAttrs), .vers = avgpool_nhwc_vers, .flags = OP_F32_MATH, .infer = pool_nhwc_infer,
     .cpu = { pool_nhwc_prepare, avgpool_nhwc_run },
 };

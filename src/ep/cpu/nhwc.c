@@ -118,7 +118,8 @@ sdx_status sdx_pass_nhwc_pool(Opt *o, Node *n, bool *changed)
 {
     static const char *const except[] = { "storage_order", NULL };
     Value *x = *n->domain || n->n_in < 1 || !n->in[0] ? NULL : sdx_nhwc_source(n->in[0]);
-    if (!is_image(x, 3, 5)) return SDX_OK;
+    bool bytes = x && (x->type.elem == DT_INT8 || x->type.elem == DT_UINT8) && node_is(n, "MaxPool");
+    if (!x || (!is_image(x, 3, 5) && !bytes) || n->n_out != 1) return SDX_OK;
     Node *m = NULL;
     if (node_is(n, "GlobalAveragePool")) TRY(global_pool(o, n, x, "ReduceMean", &m));
     else if (node_is(n, "GlobalMaxPool")) TRY(global_pool(o, n, x, "ReduceMax", &m));
@@ -332,6 +333,14 @@ static sdx_status sink_split(Opt *o, Node *n, bool *changed)
     return SDX_OK;
 }
 
+/* Quantised as a whole: elementwise. */
+static sdx_status sink_linear(Opt *o, Node *n, bool *changed)
+{
+    const Value *scale = node_in(n, 1);
+    bool whole = scale && rank_of(scale) >= 0 && all_ones(&scale->type.shape, 0, rank_of(scale));
+    return whole ? sink_elementwise(o, n, changed) : SDX_OK;
+}
+
 static const struct {
     const char *op;
     sdx_status (*sink)(Opt *o, Node *n, bool *changed);
@@ -339,11 +348,13 @@ static const struct {
     { "Concat", sink_concat },     { "Pad", sink_per_axis },      { "Resize", sink_per_axis },
     { "Split", sink_split },       { "ReduceMean", sink_reduce }, { "ReduceSum", sink_reduce },
     { "ReduceMax", sink_reduce },  { "ReduceMin", sink_reduce },  { "ReduceL2", sink_reduce },
+    { "QuantizeLinear", sink_linear }, { "DequantizeLinear", sink_linear },
 };
 
 sdx_status sdx_pass_nhwc_sink(Opt *o, Node *n, bool *changed)
 {
-    if (*n->domain || !n->def || !n->n_out || !n->out[0]) return SDX_OK;
+    bool internal = strcmp(n->domain, "sdx") == 0;
+    if ((*n->domain && !internal) || !n->def || !n->n_out || !n->out[0]) return SDX_OK;
     bool any = false;
     for (int i = 0; i < n->n_in && !any; i++) any = n->in[i] && sdx_nhwc_source(n->in[i]);
     if (!any) return SDX_OK;

@@ -11,6 +11,10 @@ sdx_status sdx_cpu_rewrite(Model *m, int index, const OptOptions *opt, Err *err)
 /* The rewrites, for reports. */
 const Pass *sdx_cpu_passes(int *n);
 
+sdx_status sdx_pass_qdq_conv(Opt *o, Node *n, bool *changed);
+sdx_status sdx_pass_qdq_add(Opt *o, Node *n, bool *changed);
+sdx_status sdx_pass_qdq_maxpool(Opt *o, Node *n, bool *changed);
+sdx_status sdx_pass_qdq_weights(Opt *o, Node *n, bool *changed);
 sdx_status sdx_pass_nhwc_conv(Opt *o, Node *n, bool *changed);
 sdx_status sdx_pass_nhwc_pool(Opt *o, Node *n, bool *changed);
 sdx_status sdx_pass_nhwc_sink(Opt *o, Node *n, bool *changed);
