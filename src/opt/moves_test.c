@@ -10,6 +10,12 @@ PASS_CASE(transposed_back, "transposes", "g (float[N,3,4] x) => (y) { t = Transp
 PASS_CASE(transposed_units, "transposes", "g (float[N,1,4] x) => (y) { t = Transpose <perm = [1,0,2]> (x) y = Neg(t) }",
           "g (float[N,1,4] x) => (y) <int64[3] s = {1,-1,4}> { t = Reshape (x, s) y = Neg(t) }")
 
+PASS_CASE(keys_transposed, "swaps",
+          "g (float[N,2,M,4] x) => (y) <int64[3] a = {-1,0,4}, int64[1] m = {-1}> { s = Shape <start = 0, end = 2> (x) "
+          "e = Shape <start = 2, end = 3> (x) d = Constant <value = int64[1] {4}> () f = Concat <axis = 0> (m, e, d) "
+          "b = Reshape(x, f) t = Transpose <perm = [0,2,1]> (b) c = Concat <axis = 0> (s, d, e) y = Reshape(t, c) }",
+          "g (float[N,2,M,4] x) => (y) { y = Transpose <perm = [0,1,3,2]> (x) }")
+
 PASS_CASE(concat_of_concat, "concats",
           "g (float[N,3] a, float[N,3] b) => (y) { t = Concat <axis = -1> (a, b) y = Concat <axis = 1> (b, t, a) }",
           "g (float[N,3] a, float[N,3] b) => (y) { y = Concat <axis = 1> (b, a, b, a) }")
@@ -45,6 +51,7 @@ SUITE(moves_test)
     RUN(transposed_twice);
     RUN(transposed_back);
     RUN(transposed_units);
+    RUN(keys_transposed);
     RUN(concat_of_concat);
     RUN(concat_of_nothing);
     RUN(concat_of_two_axes);

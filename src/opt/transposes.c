@@ -1,6 +1,8 @@
 /* opt/transposes.c      t = Transpose <p> (x)   y = Transpose <q> (t)   =>   y = Transpose <p[q]> (x)
  *                       y = Transpose (x) that moves dims of size 1 only   =>   y = Reshape (x)
- */
+ *
+ *     a = Reshape(x) to [P,m,n]   t = Transpose <0,2,1> (a)   y = Reshape(t) to [..,n,m], x being [..,m,n]
+ *         =>   y = Transpose <..,last two exchanged> (x) */
 #include "opt/match.h"
 #include "opt/target.h"
 
@@ -56,4 +58,42 @@ sdx_status sdx_pass_transposes(Opt *o, Node *n, bool *changed)
     if (!moves_units_only(n) || !sdx_reshape_target(n->in[0], &n->out[0]->type.shape, target)) return SDX_OK;
     *changed = true;
     return sdx_replace_by_reshape(o, n, n->in[0], target, rank_of(n->out[0]));
+}
+
+/* Are the dims of a before its last two those of b, which has the rank of a? */
+static bool same_batch(const Shape *a, const Shape *b)
+{
+    if (a->rank != b->rank) return false;
+    for (int i = 0; i < a->rank - 2; i++)
+        if (a->dims[i] != b->dims[i]) return false;
+    return true;
+}
+
+static bool swaps_last_two(const Node *t)
+{
+    int64_t perm[SDX_MAX_RANK];
+    int rank = perm_of(t, perm);
+    if (rank < 2 || perm[rank - 1] != rank - 2 || perm[rank - 2] != rank - 1) return false;
+    for (int i = 0; i < rank - 2; i++)
+        if (perm[i] != i) return false;
+    return true;
+}
+
+/* A swap of the last two dims with the others taken together and apart again. */
+sdx_status sdx_pass_swaps(Opt *o, Node *n, bool *changed)
+{
+    int64_t perm[SDX_MAX_RANK];
+    const Node *t = made_by(node_in(n, 0), "Transpose"), *r = t ? made_by(t->in[0], "Reshape") : NULL;
+    int rank = r ? rank_of(r->in[0]) : -1;
+    if (rank < 2 || rank_of(t->in[0]) < 2 || rank_of(n->out[0]) != rank || !swaps_last_two(t)) return SDX_OK;
+    const Shape *x = &r->in[0]->type.shape, *a = &t->in[0]->type.shape, *y = &n->out[0]->type.shape;
+    bool kept = a->dims[a->rank - 1] == x->dims[rank - 1] && a->dims[a->rank - 2] == x->dims[rank - 2];
+    bool swapped = y->dims[rank - 1] == x->dims[rank - 2] && y->dims[rank - 2] == x->dims[rank - 1];
+    if (!kept || !swapped || !same_batch(x, y)) return SDX_OK;
+    for (int i = 0; i < rank; i++) perm[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
+    Node *swap = sdx_opt_node(o, n, "", "Transpose", &r->in[0], 1);
+    if (!swap || !sdx_node_set_ints(swap, "perm", perm, rank))
+        return sdx_fail(sdx_opt_err(o), SDX_OUT_OF_MEMORY, "out of memory");
+    *changed = true;
+    return sdx_opt_supersede(o, n, swap);
 }
