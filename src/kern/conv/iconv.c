@@ -114,15 +114,20 @@ static void depthwise_plan(const Kern *kern, ConvPlan *p)
 }
 
 /* One image row as f32 without its zero point, channels last. */
-static void depthwise_load(const ConvPlan *p, const Iconv *g, const uint8_t *row, float *dst)
+static void depthwise_load(const Kern *kern, const ConvPlan *p, const Iconv *g, const uint8_t *row, float *dst)
 {
     size_t c_in = p->c_in, n = p->dim[W].in;
-    if (p->x.c == 1 && p->x.w == c_in) c_in *= n, n = 1;
+    if (p->x.c != 1) {
+        for (size_t i = 0; i < n; i++)
+            for (size_t c = 0; c < c_in; c++) {
+                uint8_t v = row[i * p->x.w + c * p->x.c];
+                dst[i * c_in + c] = (float)((g->x_signed ? (int8_t)v : v) - g->zx);
+            }
+        return;
+    }
+    if (p->x.w == c_in) c_in *= n, n = 1;
     for (size_t i = 0; i < n; i++)
-        for (size_t c = 0; c < c_in; c++) {
-            uint8_t v = row[i * p->x.w + c * p->x.c];
-            dst[i * c_in + c] = (float)((g->x_signed ? (int8_t)v : v) - g->zx);
-        }
+        kern->dequantize_f32[g->x_signed ? SDX_Q_i8 : SDX_Q_u8](dst + i * c_in, row + i * p->x.w, c_in, 1, g->zx);
 }
 
 static void depthwise_chunk(const Kern *kern, const ConvPlan *p, const Iconv *g, size_t chunk, void *scratch)
@@ -143,7 +148,7 @@ static void depthwise_chunk(const Kern *kern, const ConvPlan *p, const Iconv *g,
         for (size_t i = 0; inside && i < strip_rows; i++) {
             ptrdiff_t ih = h0 + (ptrdiff_t)i;
             if (ih >= 0 && ih < (ptrdiff_t)d[H].in)
-                depthwise_load(p, g, plane + (size_t)ih * p->x.h, strip + (z * p->strip_h + i) * line);
+                depthwise_load(kern, p, g, plane + (size_t)ih * p->x.h, strip + (z * p->strip_h + i) * line);
         }
         for (size_t r = 0; r < rows; r++)
             for (size_t y = 0; y < d[H].kernel; y++) {
@@ -162,11 +167,7 @@ static void depthwise_chunk(const Kern *kern, const ConvPlan *p, const Iconv *g,
     };
     kern->depthwise_f32(&work);
     int32_t *whole = (int32_t *)(void *)sums;
-    for (size_t i = 0; i < rows * out_row; i++) {
-        float f;
-        memcpy(&f, &sums[i], sizeof f);
-        whole[i] = (int32_t)f;
-    }
+    kern->igemm_whole(sums, rows * out_row);
     size_t size = g->out.kind <= SDX_IOUT_F32 ? 4 : 1, pixel = ((image * d[D].out + od) * d[H].out + oh) * d[W].out;
     IgemmOut out = g->out;
     if (out.epi.add) out.epi.add += pixel * out.epi.ldadd;

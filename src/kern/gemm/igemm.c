@@ -73,17 +73,20 @@ bool sdx_igemm_columns(const Kern *kern, const int32_t *colsum, size_t k, size_t
 
 void sdx_igemm_convert(const Kern *kern, bool a_signed, const void *a, size_t n, void *dst)
 {
+    const uint8_t *from = a;
+    uint8_t *to = dst;
     if (kern->igemm_form == SDX_IFORM_S16) {
-        int16_t *to = dst;
-        if (a_signed)
-            for (size_t i = 0; i < n; i++) to[i] = ((const int8_t *)a)[i];
-        else
-            for (size_t i = 0; i < n; i++) to[i] = ((const uint8_t *)a)[i];
+        kern->igemm_widen(dst, a, a_signed, n);
     } else if (sdx_igemm_shift(kern, a_signed) == 0) {
-        memcpy(dst, a, n);
+        memcpy(to, from, n);
     } else {
-        uint8_t *to = dst;
-        for (size_t i = 0; i < n; i++) to[i] = ((const uint8_t *)a)[i] ^ 0x80;
+        size_t i = 0;
+        for (uint64_t eight; n - i >= 8; i += 8) {
+            memcpy(&eight, from + i, 8);
+            eight ^= 0x8080808080808080u;
+            memcpy(to + i, &eight, 8);
+        }
+        for (; i < n; i++) to[i] = from[i] ^ 0x80;
     }
 }
 

@@ -40,6 +40,8 @@ void sdx_kern_init_igemm_c(Kern *k)
 {
     k->igemm_tile = sdx_igemm_tile_c;
     k->igemm_out = iout_block;
+    k->igemm_widen = igemm_widen;
+    k->igemm_whole = igemm_whole;
     k->igemm_mr = IT_MR;
     k->igemm_nr = IT_NR;
     k->igemm_kc = 256;
