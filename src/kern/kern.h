@@ -20,6 +20,7 @@
 #include "base/cpu.h"
 #include "kern/convert/convert.h"
 #include "kern/conv/depthwise.h"
+#include "kern/conv/winograd.h"
 #include "kern/gemm/igemm_tile.h"
 #include "kern/gemm/tile.h"
 #include "kern/map/map1.h"

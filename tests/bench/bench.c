@@ -157,22 +157,24 @@ static void conv_work(void *arg)
 }
 
 /* Square images, "same" padding, ReLU. */
-static void bench_conv(size_t in, size_t c_in, size_t c_out, size_t kernel, size_t stride, size_t groups, bool first)
+static void bench_conv(size_t in, size_t c_in, size_t c_out, size_t kernel, size_t stride, size_t groups, bool first, bool transform)
 {
-    char what[64];
-    snprintf(what, sizeof what, "conv %zux%zu/%zu %zux%zux%zu->%zu%s%s", kernel, kernel, stride, in, in, c_in, c_out,
-             groups == c_in ? " depthwise" : groups > 1 ? " grouped" : "", first ? " from NCHW" : "");
+    char what[80];
+    snprintf(what, sizeof what, "conv %zux%zu/%zu %zux%zux%zu->%zu%s%s%s", kernel, kernel, stride, in, in, c_in, c_out,
+             groups == c_in ? " depthwise" : groups > 1 ? " grouped" : "", first ? " from NCHW" : "", transform ? " winograd" : "");
     if (wanted && !strstr(what, wanted)) return;
     size_t out = (in + stride - 1) / stride, taps = kernel * kernel, nfloats;
     ConvDim d = { in, out, kernel, stride, 1, (ptrdiff_t)(kernel / 2) };
     ConvBench b = { .plan = { .batch = 1, .groups = groups, .c_in = c_in, .c_out = c_out, .dim = { SDX_CONV_NO_DIM, d, d },
                               .x = { in * in * c_in, in * in * c_in, in * c_in, c_in, 1 },
                               .y = { out * out * c_out, out * out * c_out, out * c_out, c_out, 1 } } };
+    b.plan.may_transform = transform;
+    if (transform && !strcmp(sdx_conv_f32_form(kern, &b.plan), "direct")) return;
     if (first) b.plan.x = (ConvStrides){ in * in * c_in, in * in, in, 1, in * in };
-    sdx_conv_f32_pack_size(kern, groups, c_in, c_out, taps, &nfloats);
+    sdx_conv_f32_weights_size(kern, &b.plan, &nfloats);
     float *w = floats(c_out * c_in / groups * taps), *packed = aligned(nfloats * 4 + 64), *x = floats(in * in * c_in);
     float *y = floats(out * out * c_out), *bias = floats(c_out);
-    sdx_conv_f32_pack(kern, w, groups, c_in, c_out, taps, true, packed);
+    sdx_conv_f32_weights(kern, &b.plan, w, true, packed);
     sdx_conv_f32_plan(kern, &b.plan);
     b.scratch = aligned(b.plan.scratch + 64);
     b.g = (ConvF32){ x, packed, y, { .alpha = 1, .bias = bias, .act = SDX_ACT_RELU } };
@@ -244,7 +246,9 @@ int main(int argc, char **argv)
         { 28, 192, 192, 3, 1, 192 }, { 14, 384, 384, 3, 1, 384 }, { 14, 576, 576, 3, 1, 576 }, { 7, 960, 960, 3, 1, 960 },
         { 28, 240, 240, 5, 1, 240 }, { 14, 32, 32, 3, 1, 32 }, { 14, 64, 64, 3, 1, 64 }, { 14, 560, 560, 3, 1, 560 }, { 56, 128, 128, 3, 1, 32 }, { 56, 20, 20, 3, 1, 1 } };
     for (size_t i = 0; i < sizeof convs / sizeof convs[0]; i++)
-        bench_conv(convs[i][0], convs[i][1], convs[i][2], convs[i][3], convs[i][4], convs[i][5], convs[i][1] == 3);
+        for (int transform = 0; transform < 2; transform++)
+            bench_conv(convs[i][0], convs[i][1], convs[i][2], convs[i][3], convs[i][4], convs[i][5], convs[i][1] == 3,
+                       transform);
     static const size_t isizes[][3] = { { 1024, 1024, 1024 }, { 128, 768, 768 }, { 128, 768, 3072 }, { 128, 3072, 768 },
         { 1, 768, 3072 }, { 3136, 64, 256 }, { 784, 512, 128 }, { 12544, 32, 16 } };
     for (size_t i = 0; i < sizeof isizes / sizeof isizes[0]; i++)

@@ -7,6 +7,7 @@
 
 #include "kern/conv/conv_walk.h"
 #include "kern/conv/depthwise.h"
+#include "kern/conv/winograd.h"
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -87,6 +88,26 @@ void sdx_conv_f32_pack(const Kern *kern, const float *w, size_t groups, size_t c
     sdx_conv_f32_pack_any(kern, &all, groups, c_in, c_out, flush, packed);
 }
 
+static size_t conv_taps(const ConvPlan *p) { return p->dim[D].kernel * p->dim[H].kernel * p->dim[W].kernel; }
+static bool conv_transforms(const Kern *kern, const ConvPlan *p) { return p->may_transform && sdx_winograd_pays(kern, p); }
+
+const char *sdx_conv_f32_form(const Kern *kern, const ConvPlan *p)
+{
+    return conv_transforms(kern, p) ? "winograd43" : "direct";
+}
+
+bool sdx_conv_f32_weights_size(const Kern *kern, const ConvPlan *p, size_t *nfloats)
+{
+    if (conv_transforms(kern, p)) return sdx_winograd_pack_size(kern, p, nfloats);
+    return sdx_conv_f32_pack_size(kern, p->groups, p->c_in, p->c_out, conv_taps(p), nfloats);
+}
+
+void sdx_conv_f32_weights(const Kern *kern, const ConvPlan *p, const float *w, bool flush, float *packed)
+{
+    if (conv_transforms(kern, p)) sdx_winograd_pack(kern, p, w, flush, packed);
+    else sdx_conv_f32_pack(kern, w, p->groups, p->c_in, p->c_out, conv_taps(p), flush, packed);
+}
+
 /* ---- running ----------------------------------------------------------------------------------- */
 
 void sdx_conv_f32_plan(const Kern *kern, ConvPlan *p)
@@ -101,6 +122,9 @@ void sdx_conv_f32_plan(const Kern *kern, ConvPlan *p)
     if (sdx_conv_is_depthwise(p->groups, p->c_in, p->c_out)) {
         p->method = CONV_DEPTHWISE;
         sdx_depthwise_f32_plan(kern, p);
+    } else if (conv_transforms(kern, p)) {
+        p->method = CONV_WINOGRAD;
+        sdx_winograd_plan(kern, p);
     } else if (sdx_conv_is_product(p)) {
         p->method = CONV_GEMM;
         p->gemm = (GemmPlan){ .m = p->batch * d[D].in * d[H].in * d[W].in, .n = p->c_out, .k = p->c_in,
@@ -153,6 +177,8 @@ void sdx_conv_f32_chunk(const Kern *kern, const ConvPlan *p, const ConvF32 *g, s
         sdx_gemm_f32_chunk(kern, &p->gemm, &product, chunk, scratch);
     } else if (p->method == CONV_DEPTHWISE) {
         sdx_depthwise_f32_chunk(kern, p, g, chunk, scratch);
+    } else if (p->method == CONV_WINOGRAD) {
+        sdx_winograd_chunk(kern, p, g, chunk, scratch);
     } else {
         ConvWalk walk = { kern, p, (const uint8_t *)g->x, conv_load, conv_zero, conv_tile, g };
         sdx_conv_walk(&walk, chunk, scratch);

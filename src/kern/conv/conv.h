@@ -40,6 +40,7 @@ typedef struct ConvPlan {
     ConvDim dim[3];                    /* depth, height, width */
     ConvStrides x;                     /* c = 1: channels last; else w = 1: channels first */
     ConvStrides y;                     /* c = 1 */
+    bool may_transform;                /* f32: rounding may differ from that of the direct sum (Winograd) */
 
     size_t chunks, scratch; /* as in GemmPlan */
 
@@ -61,7 +62,15 @@ typedef struct ConvF32 {
     Epilogue epi; /* bias per output channel; rows of `add` are output pixels in order, n first */
 } ConvF32;
 
-/* Floats that the weights take when packed; false if the number does not fit size_t. `taps` is the
+/* Both for ONNX weights of a plan whose upper part is set; `taps` is the product of the kernel's extents.
+ * Packed weights fit every plan that agrees in sdx_conv_f32_form and in channels, groups and taps. */
+bool sdx_conv_f32_weights_size(const Kern *kern, const ConvPlan *p, size_t *nfloats);
+void sdx_conv_f32_weights(const Kern *kern, const ConvPlan *p, const float *w, bool flush, float *packed);
+
+/* The name of the form of packed weights that a plan wants, for keys of shared weights. */
+const char *sdx_conv_f32_form(const Kern *kern, const ConvPlan *p);
+
+/* The same for plans without may_transform. Floats that the weights take when packed; false if the number does not fit size_t. `taps` is the
  * product of the kernel's extents. */
 bool sdx_conv_f32_pack_size(const Kern *kern, size_t groups, size_t c_in, size_t c_out, size_t taps, size_t *nfloats);
 

@@ -16,6 +16,7 @@ enum {
     CONV_STRIP,     /* rows of A from a padded copy of the image rows that a chunk needs */
     CONV_GATHER,    /* every row of A copied whole: for images narrower than a tile */
     CONV_DEPTHWISE,
+    CONV_WINOGRAD,
 };
 
 enum { D, H, W }; /* ConvPlan.dim */

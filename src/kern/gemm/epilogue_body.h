@@ -1,6 +1,9 @@
 /* kern/gemm/epilogue_body.h - kern/gemm/epilogue.h in the vocabulary of kern/simd/.
  *
  * Tiles apply the simple epilogues to registers; epilogue_block does any, on a block of sums in memory. */
+#ifndef SDX_KERN_GEMM_EPILOGUE_BODY_H
+#define SDX_KERN_GEMM_EPILOGUE_BODY_H
+
 #include "kern/gemm/epilogue.h"
 #include "kern/map/act_body.h"
 
@@ -55,3 +58,5 @@ static __attribute__((noinline)) void epilogue_block(const Epilogue *e, float *y
     default: EPILOGUE_EACH(v_store_n(c + r * ldc + j, v_load_n(y + r * ldy + j, n), n))
     }
 }
+
+#endif
