@@ -16,6 +16,7 @@ typedef struct EpConfig {
     Pool *pool;
     PackCache *packs;
     bool flush_subnormals;      /* multiply-accumulate kernels flush */
+    bool may_round;             /* kernels may round differently from the definition */
     const char *const *options; /* key, value, key, value, NULL; may be NULL */
 } EpConfig;
 

@@ -49,8 +49,7 @@ typedef struct ConvNhwcState {
 
 static void pack_weights(const ConvNhwcState *st, const float *w, float *packed)
 {
-    const ConvPlan *q = &st->geo.plan;
-    sdx_conv_f32_pack(st->kern, w, q->groups, q->c_in, q->c_out, st->geo.taps, st->flush, packed);
+    sdx_conv_f32_weights(st->kern, &st->geo.plan, w, st->flush, packed);
 }
 
 static void conv_nhwc_pack(void *user, void *dst, const Tensor *src) { pack_weights(user, src->data, dst); }
@@ -66,8 +65,9 @@ static sdx_status conv_nhwc_prepare(Prepare *p)
     sdx_conv_geometry(&a->conv, a->x_first != 0, &p->in[0]->t, &p->in[1]->t, &st->geo);
     ConvPlan *q = &st->geo.plan;
     if (conv_is_empty(&st->geo)) return SDX_OK;
+    q->may_transform = p->may_round && p->in_const[1];
     size_t floats;
-    if (!sdx_conv_f32_pack_size(p->kern, q->groups, q->c_in, q->c_out, st->geo.taps, &floats) ||
+    if (!sdx_conv_f32_weights_size(p->kern, q, &floats) ||
         !sdx_mul_size(&st->pack_nbytes, floats, sizeof(float)) || st->pack_nbytes > SIZE_MAX - SDX_ALIGN)
         return sdx_prepare_fail(p, SDX_LIMIT_BYTES, "packed weights do not fit the address space");
     st->pack_nbytes = sdx_round_up(st->pack_nbytes, SDX_ALIGN);
@@ -75,8 +75,8 @@ static sdx_status conv_nhwc_prepare(Prepare *p)
     if (p->in_const[1]) {
         const void *packed;
         char key[96];
-        snprintf(key, sizeof key, "conv_f32 %s g%zu %zux%zux%zu%s", p->kern->name, q->groups, q->c_in, q->c_out,
-                 st->geo.taps, st->flush ? " flush" : "");
+        snprintf(key, sizeof key, "conv_f32 %s %s g%zu %zux%zux%zu%s", p->kern->name, sdx_conv_f32_form(p->kern, q),
+                 q->groups, q->c_in, q->c_out, st->geo.taps, st->flush ? " flush" : "");
         TRY(sdx_prepare_pack(p, 1, key, st->pack_nbytes, conv_nhwc_pack, st, &packed));
         st->packed = packed;
         st->pack_nbytes = 0;

@@ -106,6 +106,7 @@ typedef struct Prepare {
     const Kern *kern;
     int threads;            /* of the pool the run may use, for scratch only: never let results depend on it */
     bool flush_subnormals;  /* multiply-accumulate kernels flush (levels default and fast) */
+    bool may_round;         /* kernels may round differently from the definition (levels default and fast) */
     PackCache *packs;       /* packed weights, shared by plans and sessions */
     /* results */
     void *state;            /* handed to run */

@@ -179,7 +179,7 @@ sdx_status sdx_run_once(RunEnv *env, const RunTools *tools, const Node *n, const
     Prepare p = {
         .node = n, .args = n->args, .n_in = n_in, .n_out = n_out, .in = in, .out = out, .in_const = in_const,
         .arena = arena, .kern = tools->kern, .threads = sdx_pool_threads(tools->pool),
-        .flush_subnormals = tools->flush_subnormals, .packs = tools->packs, .err = err,
+        .flush_subnormals = tools->flush_subnormals, .may_round = tools->may_round, .packs = tools->packs, .err = err,
     };
     TRY(sdx_op_prepare(&p));
     Run r = {

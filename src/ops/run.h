@@ -29,7 +29,7 @@ typedef struct RunTools {
     const Kern *kern;
     Pool *pool;
     PackCache *packs; /* NULL: packed copies go to the plan's arena */
-    bool flush_subnormals;
+    bool flush_subnormals, may_round;
 } RunTools;
 
 /* Prepares n in `arena` and runs it at once, scratch included. out as in Run: tensors with data where the shape is

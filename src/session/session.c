@@ -125,7 +125,8 @@ static sdx_status open_fill(Session *s, const SessionOptions *o, Err *err)
     TRY(list_inputs(s, err));
     TRY(sdx_packs_create(s->alloc, s->model->owners, s->model->n_owners, &s->packs, err));
     EpConfig cfg = { .alloc = s->alloc, .kern = kern, .opt = opt, .pool = s->pool, .packs = s->packs,
-                     .flush_subnormals = o->level >= OPT_DEFAULT && !o->keep_subnormals };
+                     .flush_subnormals = o->level >= OPT_DEFAULT && !o->keep_subnormals,
+                     .may_round = o->level >= OPT_DEFAULT };
     TRY(sdx_ses_claim(s, &cfg, err));
     TRY(sdx_ses_split(s, err));
     return compile_parts(s, err);

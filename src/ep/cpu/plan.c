@@ -368,7 +368,7 @@ static sdx_status plan_static(Planner *pl, const ProgNode *pn, int node, const T
     Prepare p = {
         .node = n, .args = n->args, .n_in = pn->n_in, .n_out = pn->n_out, .in = in, .out = outs, .in_const = in_const,
         .arena = &plan->arena, .kern = tools->kern, .threads = sdx_pool_threads(tools->pool),
-        .flush_subnormals = tools->flush_subnormals, .packs = tools->packs, .err = pl->err,
+        .flush_subnormals = tools->flush_subnormals, .may_round = tools->may_round, .packs = tools->packs, .err = pl->err,
     };
     bool done = false;
     TRY(take_views(pl, pn, &p, &done));

@@ -27,7 +27,7 @@ bool sdx_winograd_pays(const Kern *kern, const ConvPlan *p)
     if (p->groups != 1 || p->x.c != 1 || d[D].in != 1 || d[D].out != 1 || d[D].kernel != 1) return false;
     for (int i = H; i <= W; i++)
         if (d[i].kernel != 3 || d[i].stride != 1 || d[i].dilation != 1) return false;
-    if (p->c_in < 16 || p->c_out < 16 || p->c_in > 1024) return false;
+    if (p->c_in < 20 || p->c_out < 20 || p->c_in > 1024) return false;
     double c = (double)p->c_in, n = (double)(div_up(p->c_out, kern->gemm_f32_nr / 2) * (kern->gemm_f32_nr / 2));
     double pixels = (double)d[H].out * (double)d[W].out, tiles = (double)wino_tiles(p), near = (double)sdx_cpu()->l2 / 8;
     double direct = pixels * 9 * c * n + (9 * c * n > near ? 9 * c * n * COST_WEIGHT : 0);
@@ -45,37 +45,51 @@ bool sdx_winograd_pack_size(const Kern *kern, const ConvPlan *p, size_t *nfloats
            *nfloats <= SIZE_MAX / sizeof(float);
 }
 
+/* Output channels transformed side by side. */
+enum { LANES = 16 };
+
 /* G of a column: powers of the points over the products of their differences. */
-static void wino_weight(const double x[3], double y[WINO_IN])
+static void wino_weight(const double *x0, const double *x1, const double *x2, double (*y)[LANES])
 {
-    y[0] = x[0];
-    y[1] = (x[0] + x[1] + x[2]) / 3;
-    y[2] = (x[0] - x[1] + x[2]) / -3;
-    y[3] = (x[0] + x[1] / 2 + x[2] / 4) / -0.9375;
-    y[4] = (x[0] - 2 * x[1] + 4 * x[2]) / 15;
-    y[5] = x[2];
+    for (int i = 0; i < LANES; i++) {
+        double even = x0[i] + x2[i];
+        y[0][i] = x0[i];
+        y[1][i] = (even + x1[i]) / 3;
+        y[2][i] = (even - x1[i]) / -3;
+        y[3][i] = (x0[i] + x1[i] / 2 + x2[i] / 4) / -0.9375;
+        y[4][i] = (x0[i] - 2 * x1[i] + 4 * x2[i]) / 15;
+        y[5][i] = x2[i];
+    }
+}
+
+/* The 3x3 kernels w, w + step, ... of n <= LANES outputs; element i of the result at to[i*ld]. */
+static void wino_weights(const float *w, size_t step, size_t n, bool flush, float *to, size_t ld)
+{
+    double x[9][LANES] = { { 0 } }, rows[3][WINO_IN][LANES], all[WINO_IN][LANES];
+    for (size_t o = 0; o < n; o++)
+        for (int i = 0; i < 9; i++) x[i][o] = w[o * step + (size_t)i];
+    for (int i = 0; i < 3; i++) wino_weight(x[3 * i], x[3 * i + 1], x[3 * i + 2], rows[i]);
+    for (size_t j = 0; j < WINO_IN; j++) {
+        wino_weight(rows[0][j], rows[1][j], rows[2][j], all);
+        for (size_t i = 0; i < WINO_IN; i++) {
+            float *y = to + (i * WINO_IN + j) * ld;
+            for (int o = 0; o < LANES; o++) {
+                float v = (float)all[i][o];
+                y[o] = flush && fabsf(v) < FLT_MIN ? 0 : v;
+            }
+        }
+    }
 }
 
 /* Panel after panel of output channels; in each the 36 matrices, c_in rows of nr. */
 void sdx_winograd_pack(const Kern *kern, const ConvPlan *p, const float *w, bool flush, float *packed)
 {
-    size_t nr = kern->gemm_f32_nr, c_in = p->c_in, panels = div_up(p->c_out, nr);
-    if (p->c_out % nr) memset(packed + (panels - 1) * WINO_POINTS * c_in * nr, 0, WINO_POINTS * c_in * nr * sizeof *packed);
-    for (size_t o = 0; o < p->c_out; o++)
+    size_t nr = kern->gemm_f32_nr, c_in = p->c_in, step = c_in * 9;
+    for (size_t o = 0; o < div_up(p->c_out, nr) * nr; o += LANES)
         for (size_t c = 0; c < c_in; c++) {
-            const float *k = w + (o * c_in + c) * 9;
-            double rows[3][WINO_IN], all[WINO_IN][WINO_IN];
-            for (int i = 0; i < 3; i++) wino_weight((double[3]){ k[3 * i], k[3 * i + 1], k[3 * i + 2] }, rows[i]);
-            for (int j = 0; j < WINO_IN; j++) {
-                double column[WINO_IN];
-                wino_weight((double[3]){ rows[0][j], rows[1][j], rows[2][j] }, column);
-                for (int i = 0; i < WINO_IN; i++) all[i][j] = column[i];
-            }
-            float *to = packed + (o / nr * WINO_POINTS * c_in + c) * nr + o % nr;
-            for (int i = 0; i < WINO_POINTS; i++) {
-                float v = (float)all[i / WINO_IN][i % WINO_IN];
-                to[(size_t)i * c_in * nr] = flush && fabsf(v) < FLT_MIN ? 0 : v;
-            }
+            size_t n = o >= p->c_out ? 0 : min_size(LANES, p->c_out - o);
+            wino_weights(w + (n ? o * step : 0) + c * 9, step, n, flush,
+                         packed + (o / nr * WINO_POINTS * c_in + c) * nr + o % nr, c_in * nr);
         }
 }
 
