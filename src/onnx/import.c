@@ -436,7 +436,6 @@ sdx_status sdx_import_model(Model *m, Arena *scratch, PModel *proto, const Impor
     Import im = { .model = m, .scratch = scratch, .opt = opt, .proto = proto };
     im.tensors = (TensorReader){ .model = m, .alloc = m->alloc, .load = opt->load, .dir = opt->dir,
                                  .real_dir = opt->real_dir, .opener = opt->external };
-    if (!proto->graph) return sdx_fail(err, SDX_INVALID_MODEL, "it has no graph: this is not an ONNX model");
     TRY(model_metadata(&im, err));
     TRY(model_opsets(&im, err));
     TRY(sdx_import_index_functions(&im, err));

@@ -27,13 +27,23 @@ static const char *other_format(const char *p, size_t n)
     return n ? NULL : "it is empty";
 }
 
+/* Bytes that are no ONNX model may be something known; the check comes last, as any bytes may begin a model. */
+static sdx_status read_proto(Proto *p, const Buf *bytes, PModel *proto, Err *err)
+{
+    Err own = { 0 };
+    sdx_status status = sdx_proto_model(p, bytes->data, bytes->nbytes, proto, &own);
+    if (status == SDX_OK && !proto->graph)
+        status = sdx_fail(&own, SDX_INVALID_MODEL, "it has no graph: this is not an ONNX model");
+    if (status == SDX_OK) return SDX_OK;
+    const char *other = status == SDX_INVALID_MODEL ? other_format(bytes->data, bytes->nbytes) : NULL;
+    return sdx_fail(err, status, "%s", other ? other : own.text);
+}
+
 static sdx_status read_bytes(Model *m, Arena *scratch, const Buf *bytes, const ImportOptions *opt, Err *err)
 {
-    const char *other = other_format(bytes->data, bytes->nbytes);
-    if (other) return sdx_fail(err, SDX_INVALID_MODEL, "%s", other);
     Proto p = { .scratch = scratch, .kept = &m->arena, .max_nodes = opt ? opt->max_nodes : 0 };
     PModel proto = { 0 };
-    TRY(sdx_proto_model(&p, bytes->data, bytes->nbytes, &proto, err));
+    TRY(read_proto(&p, bytes, &proto, err));
     return sdx_import_model(m, scratch, &proto, opt, err);
 }
 

@@ -192,6 +192,14 @@ static void put_value(const Printer *p, const Value *v, const Type *type)
 
 static sdx_status put_graph(Printer *p, const Graph *g);
 
+static sdx_status put_type_attr(Printer *p, const Attr *a, const Type *t)
+{
+    if (!is_written(t))
+        return sdx_fail(p->err, SDX_UNSUPPORTED, "attribute %s: a type that is not known has no textual form", a->name);
+    put_type(p, t);
+    return SDX_OK;
+}
+
 static sdx_status put_item(Printer *p, const Attr *a, int64_t i)
 {
     switch (a->type) {
@@ -199,7 +207,7 @@ static sdx_status put_item(Printer *p, const Attr *a, int64_t i)
     case ATTR_INTS: putf(p, "%lld", (long long)a->ints[i]); return SDX_OK;
     case ATTR_STRINGS: put_quoted(p, a->strings[i].p, a->strings[i].n); return SDX_OK;
     case ATTR_TENSORS: put_tensor(p, &a->t[i]); return SDX_OK;
-    case ATTR_TYPES: put_type(p, &a->types[i]); return SDX_OK;
+    case ATTR_TYPES: return put_type_attr(p, a, &a->types[i]);
     default: return put_graph(p, a->graphs[i]);
     }
 }
@@ -229,7 +237,7 @@ static sdx_status put_attr(Printer *p, const Attr *a)
     case ATTR_INT: putf(p, "%lld", (long long)a->i); return SDX_OK;
     case ATTR_STRING: put_quoted(p, a->s.p, a->s.n); return SDX_OK;
     case ATTR_TENSOR: put_tensor(p, a->t); return SDX_OK;
-    case ATTR_TYPE: put_type(p, a->types); return SDX_OK;
+    case ATTR_TYPE: return put_type_attr(p, a, a->types);
     case ATTR_GRAPH: return put_graph(p, a->g);
     default: return sdx_fail(p->err, SDX_UNSUPPORTED, "attribute %s: sparse tensors have no textual form", a->name);
     }

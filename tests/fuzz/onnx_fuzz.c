@@ -3,6 +3,7 @@
  * What imports also exports, and the export imports and exports to the same bytes; what prints reads back. The first
  * byte is not the model's: odd means that the rest is text. */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,13 @@ static Model *import_bytes(const void *p, size_t n, Err *err)
     return m;
 }
 
+/* The finding, with what the library said. */
+static void finding(const char *what, const Err *err)
+{
+    fprintf(stderr, "%s: %s\n", what, err->text);
+    abort();
+}
+
 static bool ran_out(const Err *err)
 {
     return err->code == SDX_LIMIT_BYTES || err->code == SDX_LIMIT_NODES || err->code == SDX_OUT_OF_MEMORY;
@@ -34,14 +42,15 @@ static void check_bytes(const Model *m)
     Buf *first = NULL, *second = NULL;
     Err err = { 0 };
     if (sdx_onnx_export_bytes(m, &first, &err) != SDX_OK) {
-        if (err.code != SDX_UNSUPPORTED && !ran_out(&err)) abort();
+        if (err.code != SDX_UNSUPPORTED && !ran_out(&err)) finding("no export", &err);
         return;
     }
     Model *again = import_bytes(first->data, first->nbytes, &err);
-    if (!again && !ran_out(&err)) abort();
+    if (!again && !ran_out(&err)) finding("the export does not import", &err);
     if (again) {
-        if (sdx_onnx_export_bytes(again, &second, &err) != SDX_OK) abort();
-        if (first->nbytes != second->nbytes || memcmp(first->data, second->data, first->nbytes) != 0) abort();
+        if (sdx_onnx_export_bytes(again, &second, &err) != SDX_OK) finding("no second export", &err);
+        if (first->nbytes != second->nbytes || memcmp(first->data, second->data, first->nbytes) != 0)
+            finding("the second export differs", &err);
     }
     sdx_model_destroy(again);
     sdx_buf_release(first);
@@ -70,7 +79,7 @@ static void check_text(const Model *m)
     if (sdx_onnx_import_text(&sdx_alloc_default, page.text, page.n, &options, &again, &err) == SDX_OK)
         sdx_model_destroy(again); /* cut constants and texts do not read back */
     else if (err.code == SDX_INTERNAL)
-        abort();
+        finding("the print is read wrong", &err);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)
@@ -83,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)
     else
         m = import_bytes(data + 1, nbytes - 1, &err);
     if (!m) {
-        if (err.code == SDX_OK || err.code == SDX_INTERNAL || err.text[0] == '\0') abort();
+        if (err.code == SDX_OK || err.code == SDX_INTERNAL || err.text[0] == '\0') finding("an error without reason", &err);
         return 0;
     }
     check_bytes(m);
