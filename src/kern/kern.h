@@ -29,7 +29,7 @@
 #include "kern/norm/norm.h"
 #include "kern/pool/taps.h"
 #include "kern/quant/quantize.h"
-#include "kern/reduce/reduce.h"
+#include "kern/reduce/reductions.h"
 #include "kern/softmax/softmax.h"
 #include "kern/types.h"
 

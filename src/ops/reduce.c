@@ -1,7 +1,7 @@
 /* ops/reduce.c - ReduceSum, Mean, Prod, Max, Min, L1, L2, LogSum, LogSumExp, SumSquare
  *
  * Neighbouring axes that are all kept or all reduced are one axis; then each reduced axis is one pass of the kernels
- * (kern/reduce/reduce.h), the last axis first. Reducing an axis is associative for all of them once the first pass has
+ * (kern/reduce/reductions.h), the last axis first. Reducing an axis is associative for all of them once the first pass has
  * squared or taken magnitudes; a mean of several passes is a sum divided once. A reduction over nothing gives the
  * neutral element: 0, 1, -inf or +inf (the type's lowest and highest value for integers), NaN for the mean. */
 #include "ops/axis3.h"

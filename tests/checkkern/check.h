@@ -22,7 +22,7 @@ typedef struct Check {
     const Kern *below; /* NULL at level C */
     const Kern *k;     /* under test */
     bool bench;
-    bool all;          /* every float, not a sample: hours */
+    bool all; /* every float, not a sample: hours */
 } Check;
 
 #define CHECK_FAMILY(name) void check_##name(const Check *c);

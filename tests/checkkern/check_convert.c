@@ -13,7 +13,7 @@ typedef struct Format {
 } Format;
 
 static const Format formats[] = {
-#define FORMAT(name, code, m, e, bias, specials) {sizeof(code), m, e, bias, specials},
+#define FORMAT(name, code, m, e, bias, specials) { sizeof(code), m, e, bias, specials },
 #include "kern/convert/formats.def"
 #undef FORMAT
 };
@@ -54,7 +54,8 @@ static void widen_all(const Check *c, unsigned format)
 /* The code for x by comparing with every value: nearest, ties to the even code. */
 static unsigned nearest(const Format *f, float x, bool saturate)
 {
-    unsigned signs = 1u << (f->m + f->e), sign = signbit(x) ? signs : 0, all = signs - 1, inf = all - ((1u << f->m) - 1);
+    unsigned signs = 1u << (f->m + f->e), sign = signbit(x) ? signs : 0, all = signs - 1,
+             inf = all - ((1u << f->m) - 1);
     unsigned largest = f->specials == IEEE ? inf - 1 : f->specials == FN ? all - 1 : all;
     if (isnan(x)) {
         if (f->specials == IEEE) return sign | inf | 1u << (f->m - 1);
@@ -104,9 +105,10 @@ static void narrow_all(const Check *c, unsigned format)
 
 static void power_of_two(const Check *c)
 {
-    static const float x[] = {0, 1, 1.5f, 2, -3, 0x1p127f, 3e38f, INFINITY, NAN, 0x1p-126f, 0x1p-127f, 1e-45f, -0.0f, 0x1.000002p-1f};
-    static const uint8_t saturated[] = {0, 127, 128, 128, 129, 254, 254, 254, 255, 1, 1, 1, 0, 127};
-    static const uint8_t strict[] = {255, 127, 128, 128, 129, 254, 255, 255, 255, 1, 1, 1, 255, 127};
+    static const float x[] = { 0,        1,   1.5f,      2,         -3,     0x1p127f, 3e38f,
+                               INFINITY, NAN, 0x1p-126f, 0x1p-127f, 1e-45f, -0.0f,    0x1.000002p-1f };
+    static const uint8_t saturated[] = { 0, 127, 128, 128, 129, 254, 254, 254, 255, 1, 1, 1, 0, 127 };
+    static const uint8_t strict[] = { 255, 127, 128, 128, 129, 254, 255, 255, 255, 1, 1, 1, 255, 127 };
     enum { N = sizeof x / sizeof x[0] };
     uint8_t y[N];
     c->k->narrow_f32[SDX_FORMAT_f8e8m0](y, x, N, true);
@@ -123,7 +125,8 @@ static void compare(const Check *c, unsigned format)
             size_t n = ck_lengths[l];
             float *x = ck_buf(n * 4, 4 * (l % 5)), *wide[2];
             void *code[2];
-            for (int i = 0; i < 2; i++) wide[i] = ck_buf(n * 4, 4 * (l % 3)), code[i] = ck_buf(n * f->size, f->size * (l % 7));
+            for (int i = 0; i < 2; i++)
+                wide[i] = ck_buf(n * 4, 4 * (l % 3)), code[i] = ck_buf(n * f->size, f->size * (l % 7));
             ck_floats(x, n, -600, 600);
             for (size_t i = 0; i < n; i += 3) x[i] *= 0x1p-10f;
             for (int i = 0; i < 2; i++) {
@@ -151,9 +154,11 @@ static void packed(const Check *c)
         PackBits *pack;
         unsigned bits;
         bool is_signed;
-    } kinds[] = {{c->k->unpack_u4, c->k->pack_4, 4, false}, {c->k->unpack_i4, c->k->pack_4, 4, true},
-                 {c->k->unpack_u2, c->k->pack_2, 2, false}, {c->k->unpack_i2, c->k->pack_2, 2, true},
-                 {c->k->unpack_6, c->k->pack_6, 6, false}};
+    } kinds[] = { { c->k->unpack_u4, c->k->pack_4, 4, false },
+                  { c->k->unpack_i4, c->k->pack_4, 4, true },
+                  { c->k->unpack_u2, c->k->pack_2, 2, false },
+                  { c->k->unpack_i2, c->k->pack_2, 2, true },
+                  { c->k->unpack_6, c->k->pack_6, 6, false } };
     for (int t = 0; t < 5; t++)
         for (size_t l = 0; l < ck_nlengths; l++) {
             size_t n = ck_lengths[l], nbytes = (n * kinds[t].bits + 7) / 8;
@@ -163,7 +168,8 @@ static void packed(const Check *c)
             kinds[t].unpack(y, x, n);
             for (size_t i = 0; i < n; i++) {
                 unsigned at = (unsigned)(i * kinds[t].bits), mask = (1u << kinds[t].bits) - 1;
-                unsigned word = x[at / 8] | (at / 8 + 1 < nbytes ? (unsigned)x[at / 8 + 1] << 8 : 0), v = word >> at % 8 & mask;
+                unsigned word = x[at / 8] | (at / 8 + 1 < nbytes ? (unsigned)x[at / 8 + 1] << 8 : 0),
+                         v = word >> at % 8 & mask;
                 if (kinds[t].is_signed && v >> (kinds[t].bits - 1)) v |= 0xff & ~mask;
                 if (y[i] != v) ck_fail("kind %d, n = %zu: [%zu] is %02x, not %02x", t, n, i, y[i], v);
             }
@@ -196,7 +202,7 @@ static void bench(const Check *c, unsigned format, bool narrow)
 {
     enum { N = 4096 };
     if (!ck_begin(c, "convert %s %s", narrow ? "to" : "from", sdx_format_name(format))) return;
-    Timed t = {c->k, format, ck_buf(N * 4, 0), ck_buf(N * 2, 0), N};
+    Timed t = { c->k, format, ck_buf(N * 4, 0), ck_buf(N * 2, 0), N };
     ck_plain(t.x, N, -4, 4);
     c->k->narrow_f32[format](t.y, t.x, N, true);
     ck_report(ck_time(narrow ? time_narrow : time_widen, &t), N, 0);

@@ -21,7 +21,7 @@ static const bool is_flag[] = {
 #undef MAP2
 };
 
-static const unsigned modes[] = {0, SDX_A_ONE, SDX_B_ONE, SDX_A_ONE | SDX_B_ONE};
+static const unsigned modes[] = { 0, SDX_A_ONE, SDX_B_ONE, SDX_A_ONE | SDX_B_ONE };
 
 static void fill(unsigned type, void *x, size_t n)
 {
@@ -124,7 +124,8 @@ static void define_f32(const Check *c, unsigned map)
         c->k->map2[SDX_K_f32][map](y, a, &half, N, SDX_B_ONE);
         for (size_t i = 0; i < N; i++) {
             double want = pow((double)a[i], (double)half);
-            if (!(ck_ulp(y[i], want) <= 2)) ck_fail("%.9g^%g is %.9g, not %.12g", (double)a[i], (double)half, (double)y[i], want);
+            if (!(ck_ulp(y[i], want) <= 2))
+                ck_fail("%.9g^%g is %.9g, not %.12g", (double)a[i], (double)half, (double)y[i], want);
         }
     }
 }
@@ -192,11 +193,11 @@ static void define_int(const Check *c, unsigned type, unsigned map)
 static void corners(const Check *c)
 {
     if (!ck_begin(c, "map2 i64 corners")) return;
-    int64_t a[] = {3, -2, 2, -1, -1, 1, 5, 0, INT64_MIN, INT64_MIN, 7, -7, 7, 10}, y[14];
-    int64_t b[] = {5, 3, -1, -3, -2, -9, 0, 0, -1, 0, -2, 2, 0, 20};
-    static const int64_t powers[] = {243, -8, 0, -1, 1, 1, 1, 1, 0, 1, 0, 49, 1, INT64_C(7766279631452241920)};
-    static const int64_t mods[] = {3, 1, 0, -1, -1, -8, 0, 0, 0, 0, -1, 1, 0, 10};
-    static const int64_t divs[] = {0, 0, -2, 0, 0, 0, 0, 0, INT64_MIN, 0, -3, -3, 0, 0};
+    int64_t a[] = { 3, -2, 2, -1, -1, 1, 5, 0, INT64_MIN, INT64_MIN, 7, -7, 7, 10 }, y[14];
+    int64_t b[] = { 5, 3, -1, -3, -2, -9, 0, 0, -1, 0, -2, 2, 0, 20 };
+    static const int64_t powers[] = { 243, -8, 0, -1, 1, 1, 1, 1, 0, 1, 0, 49, 1, INT64_C(7766279631452241920) };
+    static const int64_t mods[] = { 3, 1, 0, -1, -1, -8, 0, 0, 0, 0, -1, 1, 0, 10 };
+    static const int64_t divs[] = { 0, 0, -2, 0, 0, 0, 0, 0, INT64_MIN, 0, -3, -3, 0, 0 };
     c->k->map2[SDX_K_i64][SDX_MAP2_pow](y, a, b, 14, 0);
     ck_same_bytes(y, powers, sizeof y, "pow");
     c->k->map2[SDX_K_i64][SDX_MAP2_mod](y, a, b, 14, 0);
@@ -210,7 +211,7 @@ static void muladd(const Check *c)
 {
     if (c->below && c->below->muladd_f32 == c->k->muladd_f32) return;
     if (!ck_begin(c, "muladd f32")) return;
-    static const unsigned some[] = {0, SDX_B_ONE, SDX_C_ONE, SDX_B_ONE | SDX_C_ONE};
+    static const unsigned some[] = { 0, SDX_B_ONE, SDX_C_ONE, SDX_B_ONE | SDX_C_ONE };
     for (size_t l = 0; l < ck_nlengths && !c->bench; l++)
         for (int m = 0; m < 4; m++) {
             size_t n = ck_lengths[l];
@@ -267,7 +268,7 @@ static void timed(void *arg)
 static void bench(const Check *c, unsigned type, unsigned map)
 {
     enum { N = 2048 };
-    Timed t = {c->k->map2[type][map], ck_buf(N * 8, 0), ck_buf(N * 8, 0), ck_buf(N * 8, 0), N, 0};
+    Timed t = { c->k->map2[type][map], ck_buf(N * 8, 0), ck_buf(N * 8, 0), ck_buf(N * 8, 0), N, 0 };
     if (type == SDX_K_f32) {
         ck_plain(t.a, N, 0, 9);
         ck_plain(t.b, N, -3, 3);

@@ -5,12 +5,13 @@
 
 static void transpose(const Check *c, unsigned log2)
 {
-    static const size_t sides[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 33, 64, 70};
+    static const size_t sides[] = { 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 33, 64, 70 };
     enum { SIDES = sizeof sides / sizeof sides[0] };
     size_t size = (size_t)1 << log2;
     for (size_t t = 0; t < SIDES * SIDES; t++) {
         size_t rows = sides[t / SIDES], cols = sides[t % SIDES], ldx = cols + t % 3, ldy = rows + t % 2;
-        char *x = ck_buf(rows * ldx * size, size), *y = ck_buf(cols * ldy * size, 0), *want = ck_buf(cols * ldy * size, 0);
+        char *x = ck_buf(rows * ldx * size, size), *y = ck_buf(cols * ldy * size, 0),
+             *want = ck_buf(cols * ldy * size, 0);
         ck_bytes(x, rows * ldx * size);
         memset(y, 1, cols * ldy * size);
         memset(want, 1, cols * ldy * size);
@@ -31,11 +32,11 @@ static void move_nd(const Check *c, unsigned log2)
     char *x = ck_buf(ELEMENTS * size, 0), *y = ck_buf(ELEMENTS * size, 0), *want = ck_buf(ELEMENTS * size, 0);
     ck_bytes(x, ELEMENTS * size);
     for (int t = 0; t < 300; t++) {
-        MoveNd m = {.log2 = log2, .rank = ck_rand() % 6};
+        MoveNd m = { .log2 = log2, .rank = ck_rand() % 6 };
         ptrdiff_t step = 1, x0 = 0, xs[SDX_MOVE_RANK];
         size_t extent[SDX_MOVE_RANK], total = 1, perm[SDX_MOVE_RANK];
         for (unsigned a = 0; a < m.rank; a++) {
-            static const size_t lengths[] = {1, 2, 3, 4, 5, 8, 2, 1};
+            static const size_t lengths[] = { 1, 2, 3, 4, 5, 8, 2, 1 };
             m.n[a] = lengths[ck_rand() >> 7 & 7];
             if (t % 8 == 0 && m.rank == 2) m.n[a] = 20 + ck_rand() % 100;
             if (t % 50 == 0) m.n[a] = 0;
@@ -104,25 +105,27 @@ static void simple(const Check *c)
 
 static void cumsum(const Check *c)
 {
-    static const int64_t x[] = {1, 2, 3, 4, 5, 6};
+    static const int64_t x[] = { 1, 2, 3, 4, 5, 6 };
     static const struct {
         size_t outer, n, inner;
         bool exclusive, reverse;
         int64_t y[6];
     } cases[] = {
-        {1, 6, 1, false, false, {1, 3, 6, 10, 15, 21}}, {1, 6, 1, true, false, {0, 1, 3, 6, 10, 15}},
-        {1, 6, 1, false, true, {21, 20, 18, 15, 11, 6}}, {1, 6, 1, true, true, {20, 18, 15, 11, 6, 0}},
-        {2, 3, 1, false, false, {1, 3, 6, 4, 9, 15}},    {1, 3, 2, false, false, {1, 2, 4, 6, 9, 12}},
-        {1, 2, 3, true, true, {4, 5, 6, 0, 0, 0}},
+        { 1, 6, 1, false, false, { 1, 3, 6, 10, 15, 21 } },  { 1, 6, 1, true, false, { 0, 1, 3, 6, 10, 15 } },
+        { 1, 6, 1, false, true, { 21, 20, 18, 15, 11, 6 } }, { 1, 6, 1, true, true, { 20, 18, 15, 11, 6, 0 } },
+        { 2, 3, 1, false, false, { 1, 3, 6, 4, 9, 15 } },    { 1, 3, 2, false, false, { 1, 2, 4, 6, 9, 12 } },
+        { 1, 2, 3, true, true, { 4, 5, 6, 0, 0, 0 } },
     };
     for (size_t t = 0; t < sizeof cases / sizeof cases[0]; t++) {
         int64_t y[6];
         float yf[6], xf[6];
         for (int i = 0; i < 6; i++) xf[i] = (float)x[i];
         c->k->cumsum[SDX_K_i64](y, x, cases[t].outer, cases[t].n, cases[t].inner, cases[t].exclusive, cases[t].reverse);
-        c->k->cumsum[SDX_K_f32](yf, xf, cases[t].outer, cases[t].n, cases[t].inner, cases[t].exclusive, cases[t].reverse);
+        c->k->cumsum[SDX_K_f32](yf, xf, cases[t].outer, cases[t].n, cases[t].inner, cases[t].exclusive,
+                                cases[t].reverse);
         for (int i = 0; i < 6; i++)
-            if (y[i] != cases[t].y[i] || yf[i] != (float)cases[t].y[i]) ck_fail("case %zu at %d: %lld", t, i, (long long)y[i]);
+            if (y[i] != cases[t].y[i] || yf[i] != (float)cases[t].y[i])
+                ck_fail("case %zu at %d: %lld", t, i, (long long)y[i]);
     }
 }
 
@@ -143,7 +146,7 @@ static void bench(const Check *c, unsigned log2, size_t rows, size_t cols)
 {
     if (!ck_begin(c, "move transpose %u bytes %zux%zu", 1u << log2, rows, cols)) return;
     size_t nbytes = rows * cols << log2;
-    Timed t = {c->k, ck_buf(nbytes, 0), ck_buf(nbytes, 0), rows, cols, log2};
+    Timed t = { c->k, ck_buf(nbytes, 0), ck_buf(nbytes, 0), rows, cols, log2 };
     ck_report(ck_time(time_transpose, &t), (double)(rows * cols), (double)nbytes * 2);
     ck_end();
 }

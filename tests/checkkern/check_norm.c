@@ -8,9 +8,10 @@ typedef struct Shape {
     size_t outer, n, inner, ld;
 } Shape;
 
-static const Shape shapes[] = {{3, 1, 1, 1},    {5, 7, 1, 1},     {4, 16, 1, 1},   {2, 31, 1, 1}, {3, 64, 1, 1},
-                               {3, 197, 1, 1},  {2, 1000, 1, 1},  {1, 9001, 1, 1}, {2, 1, 3, 3},  {1, 16, 17, 17},
-                               {2, 21, 130, 130}, {1, 4, 33, 40}, {3, 85, 5, 5}};
+static const Shape shapes[] = { { 3, 1, 1, 1 },  { 5, 7, 1, 1 },    { 4, 16, 1, 1 },     { 2, 31, 1, 1 },
+                                { 3, 64, 1, 1 }, { 3, 197, 1, 1 },  { 2, 1000, 1, 1 },   { 1, 9001, 1, 1 },
+                                { 2, 1, 3, 3 },  { 1, 16, 17, 17 }, { 2, 21, 130, 130 }, { 1, 4, 33, 40 },
+                                { 3, 85, 5, 5 } };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
 static void softmax(const Check *c, bool log_)
@@ -37,7 +38,8 @@ static void softmax(const Check *c, bool log_)
                 double chain = s.ld == 1 ? 8 + (double)s.n / 64 : (double)s.n;
                 for (size_t i = 0; i < s.n; i++) {
                     double d = (double)p[i * s.ld] - max, v = log_ ? d - log(sum) : exp(d) / sum;
-                    double bound = log_ ? FLT_EPSILON * fmax(2 + chain, 2 * fabs(d)) : (8 + chain + fmin(fabs(d), 200)) * FLT_EPSILON * v + 2e-38;
+                    double bound = log_ ? FLT_EPSILON * fmax(2 + chain, 2 * fabs(d))
+                                        : (8 + chain + fmin(fabs(d), 200)) * FLT_EPSILON * v + 2e-38;
                     float g = y[i * s.ld];
                     if (isnan(v) ? !isnan(g) : isinf(v) ? g != (float)v : !(fabs((double)g - v) <= bound))
                         ck_fail("[%zu,%zu,%zu]: f(%.9g - %.9g) is %.9g, not %.12g", s.outer, s.n, s.inner,
@@ -55,7 +57,7 @@ static void softmax(const Check *c, bool log_)
 
 static void norm_rows(const Check *c)
 {
-    static const size_t lengths[] = {1, 3, 8, 15, 16, 17, 64, 65, 100, 384, 768, 1000, 4100};
+    static const size_t lengths[] = { 1, 3, 8, 15, 16, 17, 64, 65, 100, 384, 768, 1000, 4100 };
     for (size_t t = 0; t < 16 * (sizeof lengths / sizeof lengths[0]); t++) {
         size_t n = lengths[t / 16], rows = 3;
         float *x = ck_buf(rows * n * 4, 0), *skip = ck_buf(rows * n * 4, 4), *vec[3];
@@ -64,7 +66,9 @@ static void norm_rows(const Check *c)
         float mean[2][3], inv[2][3];
         ck_plain(x, rows * n, 1, 4);
         ck_plain(skip, rows * n, -1, 1);
-        NormRows a = {.y = want, .x = x, .rows = rows, .n = n, .eps = 1e-5f, .rms = t & 1, .mean = mean[0], .inv_std = inv[0]};
+        NormRows a = {
+            .y = want, .x = x, .rows = rows, .n = n, .eps = 1e-5f, .rms = t & 1, .mean = mean[0], .inv_std = inv[0]
+        };
         if (t & 2) a.skip = skip;
         if (t & 4) a.scale = vec[0];
         if (t & 8) a.bias = vec[1];
@@ -109,7 +113,8 @@ static void moments_and_affine(const Check *c)
 {
     for (size_t l = 1; l < ck_nlengths; l++) {
         size_t n = ck_lengths[l], rows = 4, ld = n + l % 2 * 3, m = rows > n ? rows : n;
-        float *x = ck_buf(rows * ld * 4, 4 * (l % 5)), *got = ck_buf(rows * ld * 4, 0), *want = ck_buf(rows * ld * 4, 0);
+        float *x = ck_buf(rows * ld * 4, 4 * (l % 5)), *got = ck_buf(rows * ld * 4, 0),
+              *want = ck_buf(rows * ld * 4, 0);
         float *p[3];
         for (int i = 0; i < 3; i++) ck_plain(p[i] = ck_buf(m * 4, 4), m, -2, 2);
         ck_floats(x, rows * ld, -3, 3);
@@ -149,13 +154,15 @@ static void time_softmax(void *arg)
 static void time_norm(void *arg)
 {
     Timed *t = arg;
-    NormRows a = {.y = t->y, .x = t->x, .scale = t->w, .bias = t->w, .rows = t->s.outer, .n = t->s.n, .eps = 1e-5f};
+    NormRows a = { .y = t->y, .x = t->x, .scale = t->w, .bias = t->w, .rows = t->s.outer, .n = t->s.n, .eps = 1e-5f };
     t->k->norm_rows_f32(&a);
 }
 static void time_skip_norm(void *arg)
 {
     Timed *t = arg;
-    NormRows a = {.y = t->y, .x = t->x, .skip = t->x, .scale = t->w, .bias = t->w, .rows = t->s.outer, .n = t->s.n, .eps = 1e-5f};
+    NormRows a = {
+        .y = t->y, .x = t->x, .skip = t->x, .scale = t->w, .bias = t->w, .rows = t->s.outer, .n = t->s.n, .eps = 1e-5f
+    };
     t->k->norm_rows_f32(&a);
 }
 
@@ -163,7 +170,7 @@ static void bench(const Check *c, const char *what, Shape s, void (*call)(void *
 {
     if (!ck_begin(c, "norm %s %zux%zux%zu", what, s.outer, s.n, s.inner)) return;
     size_t n = s.outer * s.n * s.ld;
-    Timed t = {c->k, ck_buf(n * 4, 0), ck_buf(n * 4, 0), ck_buf(s.n * 4, 0), s};
+    Timed t = { c->k, ck_buf(n * 4, 0), ck_buf(n * 4, 0), ck_buf(s.n * 4, 0), s };
     ck_plain(t.x, n, -4, 4);
     ck_plain(t.w, s.n, -4, 4);
     ck_report(ck_time(call, &t), (double)n, 0);
@@ -174,11 +181,11 @@ void check_norm(const Check *c)
 {
     if (c->below && c->below->softmax_f32 == c->k->softmax_f32) return;
     if (c->bench) {
-        bench(c, "softmax", (Shape){32, 128, 1, 1}, time_softmax);
-        bench(c, "softmax", (Shape){4, 1000, 1, 1}, time_softmax);
-        bench(c, "softmax", (Shape){1, 16, 400, 400}, time_softmax);
-        bench(c, "layer", (Shape){8, 768, 1, 1}, time_norm);
-        bench(c, "skip layer", (Shape){8, 768, 1, 1}, time_skip_norm);
+        bench(c, "softmax", (Shape){ 32, 128, 1, 1 }, time_softmax);
+        bench(c, "softmax", (Shape){ 4, 1000, 1, 1 }, time_softmax);
+        bench(c, "softmax", (Shape){ 1, 16, 400, 400 }, time_softmax);
+        bench(c, "layer", (Shape){ 8, 768, 1, 1 }, time_norm);
+        bench(c, "skip layer", (Shape){ 8, 768, 1, 1 }, time_skip_norm);
         return;
     }
     if (ck_begin(c, "softmax")) softmax(c, false), ck_end();

@@ -10,11 +10,11 @@ typedef struct Type {
     int32_t lo, hi;
 } Type;
 
-static const Type types[SDX_Q_COUNT] = {{"u8", 1, 0, 255},
-                                        {"i8", 1, -128, 127},
-                                        {"u16", 2, 0, 65535},
-                                        {"i16", 2, -32768, 32767},
-                                        {"i32", 4, INT32_MIN, INT32_MAX}};
+static const Type types[SDX_Q_COUNT] = { { "u8", 1, 0, 255 },
+                                         { "i8", 1, -128, 127 },
+                                         { "u16", 2, 0, 65535 },
+                                         { "i16", 2, -32768, 32767 },
+                                         { "i32", 4, INT32_MIN, INT32_MAX } };
 
 static int32_t at(unsigned type, const void *q, size_t i)
 {
@@ -61,17 +61,20 @@ static void check_type(const Check *c, unsigned type)
                 c->k->quantize_f32[type](q, x, n, 0.3f, zero, lo, hi);
                 for (size_t i = 0; i < n; i++)
                     if (at(type, q, i) != formula(x[i], 0.3f, zero, lo, hi))
-                        ck_fail("%.9g / 0.3 + %d is %d, not %d", (double)x[i], zero, at(type, q, i), formula(x[i], 0.3f, zero, lo, hi));
+                        ck_fail("%.9g / 0.3 + %d is %d, not %d", (double)x[i], zero, at(type, q, i),
+                                formula(x[i], 0.3f, zero, lo, hi));
             }
             c->k->dequantize_f32[type](back, q, n, 0.7f, zero);
             for (size_t i = 0; i < n; i++) {
                 float want = (float)(int32_t)((uint32_t)at(type, q, i) - (uint32_t)zero) * 0.7f;
-                if (back[i] != want) ck_fail("(%d - %d) * 0.7 is %.9g, not %.9g", at(type, q, i), zero, (double)back[i], (double)want);
+                if (back[i] != want)
+                    ck_fail("(%d - %d) * 0.7 is %.9g, not %.9g", at(type, q, i), zero, (double)back[i], (double)want);
             }
             c->k->dequantize_each_f32[type](back, q, n, scale, small ? zeros : NULL);
             for (size_t i = 0; i < n; i++) {
                 float want = (float)(int32_t)((uint32_t)at(type, q, i) - (uint32_t)zeros[i]) * scale[i];
-                if (back[i] != want) ck_fail("each: %d is %.9g, not %.9g", at(type, q, i), (double)back[i], (double)want);
+                if (back[i] != want)
+                    ck_fail("each: %d is %.9g, not %.9g", at(type, q, i), (double)back[i], (double)want);
             }
             ck_margins();
             ck_free();
@@ -119,7 +122,7 @@ static void bench(const Check *c, unsigned type, const char *what, void (*call)(
 {
     enum { N = 4096 };
     if (!ck_begin(c, "quant %s %s", what, types[type].name)) return;
-    Timed t = {c->k, type, ck_buf(N * 4, 0), ck_buf(N * 4, 0), N};
+    Timed t = { c->k, type, ck_buf(N * 4, 0), ck_buf(N * 4, 0), N };
     ck_plain(t.x, N, -4, 4);
     memset(t.q, 1, N * 4);
     ck_report(ck_time(call, &t), N, 0);

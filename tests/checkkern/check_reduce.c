@@ -11,10 +11,11 @@ typedef struct Shape {
 } Shape;
 
 static const Shape shapes[] = {
-    {1, 0, 1, 1},    {3, 1, 1, 1},    {5, 7, 1, 1},     {4, 16, 1, 1},    {3, 33, 1, 1},   {2, 63, 1, 1},
-    {2, 64, 1, 1},   {2, 65, 1, 1},   {3, 197, 1, 1},   {2, 768, 1, 1},   {1, 4096, 1, 1}, {1, 4097, 1, 1},
-    {1, 30000, 1, 1}, {2, 0, 5, 5},   {2, 1, 3, 3},     {2, 5, 1, 9},     {3, 17, 2, 2},   {2, 40, 7, 7},
-    {1, 300, 13, 13}, {2, 49, 64, 64}, {1, 21, 77, 80}, {1, 500, 130, 130}, {1, 9, 200, 200},
+    { 1, 0, 1, 1 },    { 3, 1, 1, 1 },       { 5, 7, 1, 1 },     { 4, 16, 1, 1 },    { 3, 33, 1, 1 },
+    { 2, 63, 1, 1 },   { 2, 64, 1, 1 },      { 2, 65, 1, 1 },    { 3, 197, 1, 1 },   { 2, 768, 1, 1 },
+    { 1, 4096, 1, 1 }, { 1, 4097, 1, 1 },    { 1, 30000, 1, 1 }, { 2, 0, 5, 5 },     { 2, 1, 3, 3 },
+    { 2, 5, 1, 9 },    { 3, 17, 2, 2 },      { 2, 40, 7, 7 },    { 1, 300, 13, 13 }, { 2, 49, 64, 64 },
+    { 1, 21, 77, 80 }, { 1, 500, 130, 130 }, { 1, 9, 200, 200 },
 };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
@@ -53,7 +54,7 @@ static void fill(unsigned red, float *x, size_t n, bool odd)
     float lo = red == SDX_REDUCE_prod ? 0.9f : -8, hi = red == SDX_REDUCE_prod ? 1.11f : 8;
     ck_plain(x, n, lo, hi);
     for (size_t i = 0; i < n && odd; i++)
-        if (ck_rand() % 97 == 0) x[i] = (float[]){NAN, INFINITY, -INFINITY, 0, -0.0f}[ck_rand() >> 5 & 3];
+        if (ck_rand() % 97 == 0) x[i] = (float[]){ NAN, INFINITY, -INFINITY, 0, -0.0f }[ck_rand() >> 5 & 3];
 }
 
 static void reduce_f32(const Check *c, unsigned red)
@@ -73,16 +74,19 @@ static void reduce_f32(const Check *c, unsigned red)
             for (size_t i = 0; i < ny; i++) {
                 double scale, y = exact(red, x + i / s.inner * s.n * s.ld + i % s.inner, s.n, s.ld, &scale);
                 double bound = red == SDX_REDUCE_max || red == SDX_REDUCE_min ? 0 : 2 * chain * FLT_EPSILON * scale;
-                bool same = isnan(y) ? isnan(got[i]) : isinf((float)y) ? (float)y == got[i] : fabs((double)got[i] - y) <= bound;
+                bool same = isnan(y)          ? isnan(got[i])
+                            : isinf((float)y) ? (float)y == got[i]
+                                              : fabs((double)got[i] - y) <= bound;
                 if (!same)
-                    ck_fail("[%zu,%zu,%zu] at %zu: %.9g, not %.12g +- %.3g", s.outer, s.n, s.inner, i, (double)got[i], y, bound);
+                    ck_fail("[%zu,%zu,%zu] at %zu: %.9g, not %.12g +- %.3g", s.outer, s.n, s.inner, i, (double)got[i],
+                            y, bound);
             }
         }
         ck_margins();
         ck_free();
     }
     /* A column alone has the bits it has among others. */
-    Shape s = {1, 333, 70, 70};
+    Shape s = { 1, 333, 70, 70 };
     float *x = ck_buf(span(s) * 4, 0), *all = ck_buf(s.inner * 4, 0), one;
     fill(red, x, span(s), false);
     c->k->reduce[SDX_K_f32][red](all, x, 1, s.n, s.inner, s.ld);
@@ -116,7 +120,8 @@ static void arg_f32(const Check *c, bool max)
                 if (better || (last && tie)) at = j;
             }
             if (got[i] != (int64_t)at)
-                ck_fail("[%zu,%zu,%zu]%s: %lld, not %zu", s.outer, s.n, s.inner, last ? " last" : "", (long long)got[i], at);
+                ck_fail("[%zu,%zu,%zu]%s: %lld, not %zu", s.outer, s.n, s.inner, last ? " last" : "", (long long)got[i],
+                        at);
         }
         ck_margins();
         ck_free();
@@ -132,7 +137,7 @@ static void arg_f32(const Check *c, bool max)
             if (s.n == 0) continue;                                                                                    \
             size_t ny = s.outer * s.inner;                                                                             \
             T *x = ck_buf(span(s) * sizeof(T), 0), *y = ck_buf(ny * sizeof(T), 0);                                     \
-            for (size_t i = 0; i < span(s); i++) x[i] = (T)((ck_rand() >> 9) / max_scale);                               \
+            for (size_t i = 0; i < span(s); i++) x[i] = (T)((ck_rand() >> 9) / max_scale);                             \
             for (unsigned red = 0; red < SDX_REDUCE_COUNT; red++) {                                                    \
                 if (!c->k->reduce[SDX_K_##name][red] || red == SDX_REDUCE_logsumexp) continue;                         \
                 c->k->reduce[SDX_K_##name][red](y, x, s.outer, s.n, s.inner, s.ld);                                    \
@@ -142,7 +147,7 @@ static void arg_f32(const Check *c, bool max)
                     for (size_t j = 0; j < s.n; j++) {                                                                 \
                         T v = p[j * s.ld];                                                                             \
                         if ((T)0.5 == 0) prod = (T)((uint64_t)prod * (uint64_t)v);                                     \
-                        sum = (T)(sum + v), sq = (T)(sq + v * v);                         \
+                        sum = (T)(sum + v), sq = (T)(sq + v * v);                                                      \
                         max = v > max ? v : max, min = v < min ? v : min;                                              \
                     }                                                                                                  \
                     T want = red == SDX_REDUCE_max ? max : red == SDX_REDUCE_min ? min : sum;                          \
@@ -179,7 +184,7 @@ static void timed(void *arg)
 static void bench(const Check *c, unsigned red, Shape s)
 {
     if (!ck_begin(c, "reduce f32 %s %zux%zux%zu", sdx_reduce_name(red), s.outer, s.n, s.inner)) return;
-    Timed t = {c->k->reduce[SDX_K_f32][red], ck_buf(s.outer * s.inner * 4, 0), ck_buf(span(s) * 4, 0), s};
+    Timed t = { c->k->reduce[SDX_K_f32][red], ck_buf(s.outer * s.inner * 4, 0), ck_buf(span(s) * 4, 0), s };
     ck_plain(t.x, span(s), 0.9f, 1.1f);
     ck_report(ck_time(timed, &t), (double)span(s), (double)span(s) * 4);
     ck_end();
@@ -190,10 +195,10 @@ void check_reduce(const Check *c)
     for (unsigned red = 0; red < SDX_REDUCE_COUNT; red++) {
         if (c->below && c->below->reduce[SDX_K_f32][red] == c->k->reduce[SDX_K_f32][red]) continue;
         if (c->bench) {
-            bench(c, red, (Shape){4, 1024, 1, 1});
-            bench(c, red, (Shape){256, 16, 1, 1});
-            bench(c, red, (Shape){1, 256, 768, 768});
-            bench(c, red, (Shape){1, 49, 64, 64});
+            bench(c, red, (Shape){ 4, 1024, 1, 1 });
+            bench(c, red, (Shape){ 256, 16, 1, 1 });
+            bench(c, red, (Shape){ 1, 256, 768, 768 });
+            bench(c, red, (Shape){ 1, 49, 64, 64 });
             continue;
         }
         if (!ck_begin(c, "reduce f32 %s", sdx_reduce_name(red))) continue;

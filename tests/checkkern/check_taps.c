@@ -9,7 +9,8 @@ static void check_all(const Check *c)
 {
     for (size_t l = 0; l < ck_nlengths; l++)
         for (size_t t = 0; t < 12; t++) {
-            size_t n = ck_lengths[l], stride = 1 + t % 3, taps = (size_t[]){0, 1, 4, TAPS}[t / 3], len = n ? (n - 1) * stride + 1 : 0;
+            size_t n = ck_lengths[l], stride = 1 + t % 3, taps = (size_t[]){ 0, 1, 4, TAPS }[t / 3],
+                   len = n ? (n - 1) * stride + 1 : 0;
             float *x = ck_buf(TAPS * len * 4, 4 * (l % 5)), *y = ck_buf(n * 4, 4 * (l % 3)), *want = ck_buf(n * 4, 0);
             const float *rows[TAPS];
             float weight[TAPS];
@@ -72,7 +73,7 @@ static void bench(const Check *c, const char *what, size_t stride, void (*call)(
 {
     enum { N = 256 };
     if (!ck_begin(c, "taps %s, stride %zu", what, stride)) return;
-    Timed t = {.k = c->k, .y = ck_buf(N * 4, 0), .stride = stride, .n = N};
+    Timed t = { .k = c->k, .y = ck_buf(N * 4, 0), .stride = stride, .n = N };
     float *x = ck_buf(TAPS * N * stride * 4, 0);
     ck_plain(x, TAPS * N * stride, -4, 4);
     for (size_t k = 0; k < TAPS; k++) t.rows[k] = x + k * N * stride, t.weight[k] = 0.5f;

@@ -8,7 +8,10 @@
 
 enum { IEEE, FN, FNUZ, FINITE, POWER };
 
-V_INLINE float v_power_of_two(const int n) { return n < 0 ? 1.0f / (float)(UINT64_C(1) << -n) : (float)(UINT64_C(1) << n); }
+V_INLINE float v_power_of_two(const int n)
+{
+    return n < 0 ? 1.0f / (float)(UINT64_C(1) << -n) : (float)(UINT64_C(1) << n);
+}
 
 /* Codes from and to memory. */
 V_INLINE vi32 load_uint8_t(const uint8_t *p) { return vi_load_u8(p); }
@@ -28,7 +31,8 @@ V_INLINE vf32 widen(vi32 c, const int m, const int e, const int bias, const int 
     vi32 y = vi_add(up, vi_set((127 - bias) << 23));
     vf32 tiny = v_mul(v_from_int(mag), v_set(v_power_of_two(1 - bias - m)));
     y = vi_sel(vi_gt(vi_set(1 << m), mag), v_asint(tiny), y);
-    if (specials == IEEE) y = vi_sel(vi_gt(mag, vi_set(((1 << e) - 1) * (1 << m) - 1)), vi_or(up, vi_set(0x7f800000)), y);
+    if (specials == IEEE)
+        y = vi_sel(vi_gt(mag, vi_set(((1 << e) - 1) * (1 << m) - 1)), vi_or(up, vi_set(0x7f800000)), y);
     if (specials == FN) y = vi_sel(vi_eq(mag, vi_set((1 << (m + e)) - 1)), vi_set(0x7fc00000), y);
     if (specials == FNUZ) y = vi_sel(vi_eq(c, vi_set(1 << (m + e))), vi_set(0x7fc00000), y);
     return v_asfloat(vi_or(y, sign));
@@ -55,7 +59,10 @@ V_INLINE vi32 narrow(vf32 x, const int m, const int e, const int bias, const int
     const vf32 unit = v_set(v_power_of_two(24 - bias - m)); /* its last place is the smallest subnormal */
     vi32 tiny = vi_sub(v_asint(v_add(v_asfloat(mag), unit)), v_asint(unit));
     c = vi_sel(vi_gt(vi_set((128 - bias) << 23), mag), tiny, c);
-    const int over = specials == FINITE || saturate ? largest : specials == IEEE ? inf : specials == FN ? all : 1 << (m + e);
+    const int over = specials == FINITE || saturate ? largest
+                     : specials == IEEE             ? inf
+                     : specials == FN               ? all
+                                                    : 1 << (m + e);
     const vm too_large = vi_gt(c, vi_set(largest));
     vi32 sign = vi_shl(vi_shr(bits, 31), m + e);
     if (specials == FNUZ) sign = vi_sel(vi_eq(c, vi_set(0)), vi_set(0), sign);
@@ -75,7 +82,7 @@ V_INLINE vi32 narrow(vf32 x, const int m, const int e, const int bias, const int
         const code *x = x_;                                                                                            \
         for (; n >= VW; n -= VW, x += VW, y += VW) v_store(y, CALL(x));                                                \
         if (n) {                                                                                                       \
-            code t[VW] = {0};                                                                                          \
+            code t[VW] = { 0 };                                                                                        \
             memcpy(t, x, n * sizeof *t);                                                                               \
             v_store_n(y, CALL(t), n);                                                                                  \
         }                                                                                                              \

@@ -31,10 +31,7 @@ V_INLINE vf32 v_rsqrt(vf32 x) { return v_div(v_set(1), v_sqrt(x)); }
 #define V_LN2_LO 1.42860677e-6f
 #define V_LN2 0.693147181f
 
-V_INLINE vf32 v_exp_reduce(vf32 x, vf32 n)
-{
-    return v_fnma(n, v_set(V_LN2_LO), v_fnma(n, v_set(V_LN2_HI), x));
-}
+V_INLINE vf32 v_exp_reduce(vf32 x, vf32 n) { return v_fnma(n, v_set(V_LN2_LO), v_fnma(n, v_set(V_LN2_HI), x)); }
 
 /* e^r - 1 (minimax: exp). */
 V_INLINE vf32 v_exp_poly(vf32 r)
@@ -87,7 +84,7 @@ V_INLINE vf32 v_expm1(vf32 x)
     vf32 c = v_clamp(x, v_set(-20), v_set(88.8f));
     vf32 t = v_fma(c, v_set(V_LOG2E), v_set(V_ROUNDER + 126));
     vf32 n = v_sub(t, v_set(V_ROUNDER + 126));
-    vf32 h = v_asfloat(vi_shl(v_asint(t), 23));     /* 2^(n-1) */
+    vf32 h = v_asfloat(vi_shl(v_asint(t), 23)); /* 2^(n-1) */
     vf32 y = v_fma(h, v_exp_poly(v_exp_reduce(c, n)), v_sub(h, v_set(0.5f)));
     return v_sel(v_lt(v_abs(x), v_set(0x1p-25f)), x, v_add(y, y));
 }
@@ -105,10 +102,7 @@ V_INLINE vf32 v_sigmoid(vf32 x)
     return v_div(v_sel(v_lt(x, v_zero()), e, v_set(1)), v_add(e, v_set(1)));
 }
 V_INLINE vf32 v_silu(vf32 x) { return v_div(x, v_add(v_exp_fast(v_neg(x)), v_set(1))); }
-V_INLINE vf32 v_quickgelu(vf32 x, vf32 alpha)
-{
-    return v_div(x, v_add(v_exp_fast(v_neg(v_mul(alpha, x))), v_set(1)));
-}
+V_INLINE vf32 v_quickgelu(vf32 x, vf32 alpha) { return v_div(x, v_add(v_exp_fast(v_neg(v_mul(alpha, x))), v_set(1))); }
 /* x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)) is x (1 + tanh(half of that)) / 2. */
 V_INLINE vf32 v_gelu_tanh(vf32 x)
 {
@@ -202,10 +196,7 @@ V_INLINE vf32 v_log1p(vf32 x)
     vf32 fix = v_sel(v_lt(x, v_set(0x1p25f)), v_div(lost, u), v_zero());
     return v_add(v_log(u), v_sel(v_eq(u, v_zero()), v_zero(), fix));
 }
-V_INLINE vf32 v_softplus(vf32 x)
-{
-    return v_add(v_max(v_zero(), x), v_log1p(v_exp(v_or(v_set(-0.0f), x))));
-}
+V_INLINE vf32 v_softplus(vf32 x) { return v_add(v_max(v_zero(), x), v_log1p(v_exp(v_or(v_set(-0.0f), x)))); }
 V_INLINE vf32 v_asinh(vf32 x)
 {
     vf32 a = v_abs(x), z = v_mul(a, a);
@@ -248,7 +239,7 @@ V_INLINE VSinCos v_sincos(vf32 x)
     s = v_fma(s, z, v_set(-0.166666672f));
     vf32 c = v_fma(v_set(2.44323273e-05f), z, v_set(-0.00138873095f));
     c = v_fma(c, z, v_set(0.0416666456f));
-    return (VSinCos){v_fma(v_mul(s, z), r, r), v_fma(c, v_mul(z, z), v_fma(v_set(-0.5f), z, v_set(1))), v_asint(t)};
+    return (VSinCos){ v_fma(v_mul(s, z), r, r), v_fma(c, v_mul(z, z), v_fma(v_set(-0.5f), z, v_set(1))), v_asint(t) };
 }
 
 /* y with the lanes of `which` replaced by f(x). */
@@ -352,15 +343,9 @@ V_INLINE vf32 v_hardswish(vf32 x) { return v_mul(x, v_hardsigmoid(x, v_set(1.f /
 V_INLINE vf32 v_softsign(vf32 x) { return v_div(x, v_add(v_abs(x), v_set(1))); }
 V_INLINE vf32 v_elu(vf32 x, vf32 alpha) { return v_sel(v_lt(x, v_zero()), v_mul(alpha, v_expm1(x)), x); }
 V_INLINE vf32 v_selu(vf32 x, vf32 alpha, vf32 gamma) { return v_mul(gamma, v_elu(x, alpha)); }
-V_INLINE vf32 v_celu(vf32 x, vf32 alpha)
-{
-    return v_sel(v_lt(x, v_zero()), v_mul(alpha, v_expm1(v_div(x, alpha))), x);
-}
+V_INLINE vf32 v_celu(vf32 x, vf32 alpha) { return v_sel(v_lt(x, v_zero()), v_mul(alpha, v_expm1(v_div(x, alpha))), x); }
 V_INLINE vf32 v_leakyrelu(vf32 x, vf32 alpha) { return v_sel(v_lt(x, v_zero()), v_mul(alpha, x), x); }
-V_INLINE vf32 v_thresholdedrelu(vf32 x, vf32 alpha)
-{
-    return v_sel(v_le(x, alpha), v_zero(), x);
-}
+V_INLINE vf32 v_thresholdedrelu(vf32 x, vf32 alpha) { return v_sel(v_le(x, alpha), v_zero(), x); }
 V_INLINE vf32 v_shrink(vf32 x, vf32 lambd, vf32 bias)
 {
     vf32 inner = v_sel(v_isnan(x), x, v_zero());

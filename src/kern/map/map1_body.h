@@ -8,18 +8,18 @@
 #define MAP_PARAM1 const vf32 alpha = v_set((float)p->alpha);
 #define MAP_PARAM2 MAP_PARAM1 const vf32 beta = v_set((float)p->beta);
 
-#define MAP1(name, params, error, lo, hi)                                                          \
-    static void ISA(map1_##name)(float *y, const float *x, size_t n, const MapParam *p)            \
-    {                                                                                             \
-        MAP_PARAM##params size_t i = 0;                                                           \
-        for (; n - i >= VW; i += VW) {                                                            \
-            vf32 v = v_load(x + i);                                                               \
-            v_store(y + i, MAP_CALL##params(name));                                               \
-        }                                                                                         \
-        if (i < n) {                                                                              \
-            vf32 v = v_load_n(x + i, n - i);                                                      \
-            v_store_n(y + i, MAP_CALL##params(name), n - i);                                      \
-        }                                                                                         \
+#define MAP1(name, params, error, lo, hi)                                                                              \
+    static void ISA(map1_##name)(float *y, const float *x, size_t n, const MapParam *p)                                \
+    {                                                                                                                  \
+        MAP_PARAM##params size_t i = 0;                                                                                \
+        for (; n - i >= VW; i += VW) {                                                                                 \
+            vf32 v = v_load(x + i);                                                                                    \
+            v_store(y + i, MAP_CALL##params(name));                                                                    \
+        }                                                                                                              \
+        if (i < n) {                                                                                                   \
+            vf32 v = v_load_n(x + i, n - i);                                                                           \
+            v_store_n(y + i, MAP_CALL##params(name), n - i);                                                           \
+        }                                                                                                              \
     }
 #include "kern/map/map1.def"
 #undef MAP1

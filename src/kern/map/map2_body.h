@@ -7,31 +7,31 @@
 #define MAP2_LOAD_tail(p) v_load_n(p + i, n - i)
 #define MAP2_ONE_full(p) one_##p
 #define MAP2_ONE_tail(p) one_##p
-#define MAP2_LOOP(A, B, FULL, TAIL)                                                               \
-    {                                                                                             \
-        size_t i = 0;                                                                             \
-        for (; n - i >= VW; i += VW) {                                                            \
-            const vf32 a = MAP2_##A##_full(pa), b = MAP2_##B##_full(pb);                          \
-            FULL;                                                                                 \
-        }                                                                                         \
-        if (i < n) {                                                                              \
-            const vf32 a = MAP2_##A##_tail(pa), b = MAP2_##B##_tail(pb);                          \
-            TAIL;                                                                                 \
-        }                                                                                         \
+#define MAP2_LOOP(A, B, FULL, TAIL)                                                                                    \
+    {                                                                                                                  \
+        size_t i = 0;                                                                                                  \
+        for (; n - i >= VW; i += VW) {                                                                                 \
+            const vf32 a = MAP2_##A##_full(pa), b = MAP2_##B##_full(pb);                                               \
+            FULL;                                                                                                      \
+        }                                                                                                              \
+        if (i < n) {                                                                                                   \
+            const vf32 a = MAP2_##A##_tail(pa), b = MAP2_##B##_tail(pb);                                               \
+            TAIL;                                                                                                      \
+        }                                                                                                              \
     }
-#define MAP2_LOOPS(name, OUT, FULL, TAIL)                                                         \
-    static void ISA(map2_##name)(void *y_, const void *a_, const void *b_, size_t n, unsigned mode)\
-    {                                                                                             \
-        if (n == 0) return;                                                                       \
-        OUT *y = y_;                                                                              \
-        const float *pa = a_, *pb = b_;                                                           \
-        const vf32 one_pa = v_set(*pa), one_pb = v_set(*pb);                                      \
-        switch (mode) {                                                                           \
-        case 0: MAP2_LOOP(LOAD, LOAD, FULL, TAIL) break;                                          \
-        case SDX_A_ONE: MAP2_LOOP(ONE, LOAD, FULL, TAIL) break;                                   \
-        case SDX_B_ONE: MAP2_LOOP(LOAD, ONE, FULL, TAIL) break;                                   \
-        default: sdx_map2_spread(ISA(map2_##name), sizeof(float), sizeof(OUT), y_, a_, b_, n, mode);\
-        }                                                                                         \
+#define MAP2_LOOPS(name, OUT, FULL, TAIL)                                                                              \
+    static void ISA(map2_##name)(void *y_, const void *a_, const void *b_, size_t n, unsigned mode)                    \
+    {                                                                                                                  \
+        if (n == 0) return;                                                                                            \
+        OUT *y = y_;                                                                                                   \
+        const float *pa = a_, *pb = b_;                                                                                \
+        const vf32 one_pa = v_set(*pa), one_pb = v_set(*pb);                                                           \
+        switch (mode) {                                                                                                \
+        case 0: MAP2_LOOP(LOAD, LOAD, FULL, TAIL) break;                                                               \
+        case SDX_A_ONE: MAP2_LOOP(ONE, LOAD, FULL, TAIL) break;                                                        \
+        case SDX_B_ONE: MAP2_LOOP(LOAD, ONE, FULL, TAIL) break;                                                        \
+        default: sdx_map2_spread(ISA(map2_##name), sizeof(float), sizeof(OUT), y_, a_, b_, n, mode);                   \
+        }                                                                                                              \
     }
 #define MAP2_ARITH(name, EXPR) MAP2_LOOPS(name, float, v_store(y + i, EXPR), v_store_n(y + i, EXPR, n - i))
 #define MAP2_COMPARE(name, EXPR) MAP2_LOOPS(name, uint8_t, m_store(y + i, EXPR), ISA(store_flags)(y + i, EXPR, n - i))
@@ -69,9 +69,9 @@ static void ISA(pow_general)(float *y, const float *a, const float *b, size_t n,
 V_INLINE vf32 v_square(vf32 x) { return v_mul(x, x); }
 V_INLINE vf32 v_cube(vf32 x) { return v_mul(v_mul(x, x), x); }
 V_INLINE vf32 v_root(vf32 x) { return v_sel(v_eq(x, v_set(-INFINITY)), v_set(INFINITY), v_sqrt(v_add(x, v_zero()))); }
-#define POW_CASE(name)                                                                            \
-    for (; n - i >= VW; i += VW) v_store(y + i, v_##name(v_load(a + i)));                         \
-    if (i < n) v_store_n(y + i, v_##name(v_load_n(a + i, n - i)), n - i);                         \
+#define POW_CASE(name)                                                                                                 \
+    for (; n - i >= VW; i += VW) v_store(y + i, v_##name(v_load(a + i)));                                              \
+    if (i < n) v_store_n(y + i, v_##name(v_load_n(a + i, n - i)), n - i);                                              \
     return;
 static void ISA(map2_pow)(void *y_, const void *a_, const void *b_, size_t n, unsigned mode)
 {
@@ -81,10 +81,18 @@ static void ISA(map2_pow)(void *y_, const void *a_, const void *b_, size_t n, un
     if (n == 0) return;
     if (mode == SDX_B_ONE) {
         const float e = *(const float *)b_;
-        if (e == 2) { POW_CASE(square) }
-        if (e == 3) { POW_CASE(cube) }
-        if (e == 0.5f) { POW_CASE(root) }
-        if (e == -1) { POW_CASE(reciprocal) }
+        if (e == 2) {
+            POW_CASE(square)
+        }
+        if (e == 3) {
+            POW_CASE(cube)
+        }
+        if (e == 0.5f) {
+            POW_CASE(root)
+        }
+        if (e == -1) {
+            POW_CASE(reciprocal)
+        }
     }
     ISA(pow_general)(y, a, b_, n, mode);
 }
@@ -132,9 +140,9 @@ void ISA(sdx_kern_init_map2)(Kern *k);
 void ISA(sdx_kern_init_map2)(Kern *k)
 {
 #define SET(name) k->map2[SDX_K_f32][SDX_MAP2_##name] = ISA(map2_##name);
-    SET(add) SET(sub) SET(mul) SET(div) SET(max) SET(min) SET(prelu) SET(pow)
-    SET(eq) SET(lt) SET(le) SET(gt) SET(ge)
+    SET(add)
+    SET(sub) SET(mul) SET(div) SET(max) SET(min) SET(prelu) SET(pow) SET(eq) SET(lt) SET(le) SET(gt) SET(ge)
 #undef SET
-    k->muladd_f32 = ISA(muladd);
+        k->muladd_f32 = ISA(muladd);
     if (VW > 1) k->where[2] = ISA(where_4);
 }

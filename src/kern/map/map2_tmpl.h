@@ -10,20 +10,20 @@
 #define EACH _Pragma("GCC ivdep")
 #endif
 
-#define LOOP(name, OUT, expr)                                                                     \
-    static void FN(name)(void *y_, const void *a_, const void *b_, size_t n, unsigned mode)       \
-    {                                                                                             \
-        if (mode) {                                                                               \
-            sdx_map2_spread(FN(name), sizeof(T), sizeof(OUT), y_, a_, b_, n, mode);               \
-            return;                                                                               \
-        }                                                                                         \
-        OUT *y = y_;                                                                              \
-        const T *pa = a_, *pb = b_;                                                               \
-        EACH for (size_t i = 0; i < n; i++)                                                       \
-        {                                                                                         \
-            const T a = pa[i], b = pb[i];                                                         \
-            y[i] = (OUT)(expr);                                                                   \
-        }                                                                                         \
+#define LOOP(name, OUT, expr)                                                                                          \
+    static void FN(name)(void *y_, const void *a_, const void *b_, size_t n, unsigned mode)                            \
+    {                                                                                                                  \
+        if (mode) {                                                                                                    \
+            sdx_map2_spread(FN(name), sizeof(T), sizeof(OUT), y_, a_, b_, n, mode);                                    \
+            return;                                                                                                    \
+        }                                                                                                              \
+        OUT *y = y_;                                                                                                   \
+        const T *pa = a_, *pb = b_;                                                                                    \
+        EACH for (size_t i = 0; i < n; i++)                                                                            \
+        {                                                                                                              \
+            const T a = pa[i], b = pb[i];                                                                              \
+            y[i] = (OUT)(expr);                                                                                        \
+        }                                                                                                              \
     }
 
 LOOP(eq, uint8_t, a == b)

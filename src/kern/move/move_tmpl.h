@@ -11,7 +11,8 @@ static void FN(transpose)(void *y_, ptrdiff_t ldy, const void *x_, ptrdiff_t ldx
             for (size_t c = c0; c < c1; c++) {
                 const char *x = (const char *)x_ + ((ptrdiff_t)r0 * ldx + (ptrdiff_t)c) * (ptrdiff_t)sizeof(T);
                 char *y = (char *)y_ + ((ptrdiff_t)c * ldy + (ptrdiff_t)r0) * (ptrdiff_t)sizeof(T);
-                for (size_t r = r0; r < r1; r++, x += ldx * (ptrdiff_t)sizeof(T), y += sizeof(T)) memcpy(y, x, sizeof(T));
+                for (size_t r = r0; r < r1; r++, x += ldx * (ptrdiff_t)sizeof(T), y += sizeof(T))
+                    memcpy(y, x, sizeof(T));
             }
         }
 }

@@ -16,7 +16,8 @@
 enum { SDX_Q_u8, SDX_Q_i8, SDX_Q_u16, SDX_Q_i16, SDX_Q_i32, SDX_Q_COUNT };
 
 typedef void QuantizeF32(void *q, const float *x, size_t n, float scale, int32_t zero, int32_t lo, int32_t hi);
-typedef void QuantizeEachF32(void *q, const float *x, size_t n, const float *scale, const int32_t *zero, int32_t lo, int32_t hi);
+typedef void QuantizeEachF32(void *q, const float *x, size_t n, const float *scale, const int32_t *zero, int32_t lo,
+                             int32_t hi);
 typedef void DequantizeF32(float *x, const void *q, size_t n, float scale, int32_t zero);
 typedef void DequantizeEachF32(float *x, const void *q, size_t n, const float *scale, const int32_t *zero);
 

@@ -11,12 +11,12 @@
 #define FOLD_VECS (FOLD_LANES / VW)
 
 /* into_<fold>(acc, x, p): acc with x folded in; p is the fold's parameter, where it has one. */
-V_INLINE vf32 into_sum(vf32 acc, vf32 x, vf32 p) { (void)p; return v_add(acc, x); }
-V_INLINE vf32 into_prod(vf32 acc, vf32 x, vf32 p) { (void)p; return v_mul(acc, x); }
-V_INLINE vf32 into_sumsq(vf32 acc, vf32 x, vf32 p) { (void)p; return v_fma(x, x, acc); }
-V_INLINE vf32 into_sumabs(vf32 acc, vf32 x, vf32 p) { (void)p; return v_add(acc, v_abs(x)); }
-V_INLINE vf32 into_max(vf32 acc, vf32 x, vf32 p) { (void)p; return v_sel(v_isnan(x), x, v_max(x, acc)); }
-V_INLINE vf32 into_min(vf32 acc, vf32 x, vf32 p) { (void)p; return v_sel(v_isnan(x), x, v_min(x, acc)); }
+V_INLINE vf32 into_sum(vf32 acc, vf32 x, vf32 p) { return v_add(acc, x); }
+V_INLINE vf32 into_prod(vf32 acc, vf32 x, vf32 p) { return v_mul(acc, x); }
+V_INLINE vf32 into_sumsq(vf32 acc, vf32 x, vf32 p) { return v_fma(x, x, acc); }
+V_INLINE vf32 into_sumabs(vf32 acc, vf32 x, vf32 p) { return v_add(acc, v_abs(x)); }
+V_INLINE vf32 into_max(vf32 acc, vf32 x, vf32 p) { return v_sel(v_isnan(x), x, v_max(x, acc)); }
+V_INLINE vf32 into_min(vf32 acc, vf32 x, vf32 p) { return v_sel(v_isnan(x), x, v_min(x, acc)); }
 V_INLINE vf32 into_sumsqdev(vf32 acc, vf32 x, vf32 mean)
 {
     vf32 d = v_sub(x, mean);

@@ -8,42 +8,43 @@
 
 #define STRIP 16
 #define ROLLED _Pragma("GCC unroll 1")
-#define FOLD(name, ACC, empty, step, merge, finish)                                               \
-    __attribute__((noinline)) static void FN(name##_strip)(ACC *acc, const T *x, size_t rows, size_t w, size_t ld)          \
-    {                                                                                             \
-        for (; rows; rows--, x += ld)                                                             \
-            for (size_t j = 0; j < w; j++) {                                                      \
-                const ACC a = acc[j];                                                             \
-                const T v = x[j];                                                                 \
-                acc[j] = step;                                                                    \
-            }                                                                                     \
-    }                                                                                             \
-    static void FN(name)(void *y_, const void *x_, size_t outer, size_t n, size_t inner, size_t ld)\
-    {                                                                                             \
-        T *y = y_;                                                                                \
-        const T *x = x_;                                                                          \
-        for (size_t o = 0; o < outer; o++, y += inner, x += n * ld)                               \
-            for (size_t c = 0; c < inner; c += STRIP) {                                           \
-                ACC acc[STRIP];                                                                   \
-                size_t w = inner - c < STRIP ? inner - c : STRIP;                                 \
-                ROLLED for (int j = 0; j < STRIP; j++) acc[j] = empty;                            \
-                if (ld == 1) {                                                                    \
-                    FN(name##_strip)(acc, x, n / STRIP, STRIP, STRIP);                            \
-                    FN(name##_strip)(acc, x + n / STRIP * STRIP, 1, n % STRIP, 0);                \
-                    ROLLED for (int j = STRIP - 1; j > 0; j--) {                                  \
-                        const ACC a = acc[j / 2], v = acc[j];                                     \
-                        acc[j / 2] = merge;                                                       \
-                    }                                                                             \
-                } else if (w == STRIP) {                                                          \
-                    FN(name##_strip)(acc, x + c, n, STRIP, ld);                                   \
-                } else {                                                                          \
-                    FN(name##_strip)(acc, x + c, n, w, ld);                                       \
-                }                                                                                 \
-                for (size_t j = 0; j < w; j++) {                                                  \
-                    const ACC a = acc[j];                                                         \
-                    y[c + j] = (T)(finish);                                                       \
-                }                                                                                 \
-            }                                                                                     \
+#define FOLD(name, ACC, empty, step, merge, finish)                                                                    \
+    __attribute__((noinline)) static void FN(name##_strip)(ACC * acc, const T *x, size_t rows, size_t w, size_t ld)    \
+    {                                                                                                                  \
+        for (; rows; rows--, x += ld)                                                                                  \
+            for (size_t j = 0; j < w; j++) {                                                                           \
+                const ACC a = acc[j];                                                                                  \
+                const T v = x[j];                                                                                      \
+                acc[j] = step;                                                                                         \
+            }                                                                                                          \
+    }                                                                                                                  \
+    static void FN(name)(void *y_, const void *x_, size_t outer, size_t n, size_t inner, size_t ld)                    \
+    {                                                                                                                  \
+        T *y = y_;                                                                                                     \
+        const T *x = x_;                                                                                               \
+        for (size_t o = 0; o < outer; o++, y += inner, x += n * ld)                                                    \
+            for (size_t c = 0; c < inner; c += STRIP) {                                                                \
+                ACC acc[STRIP];                                                                                        \
+                size_t w = inner - c < STRIP ? inner - c : STRIP;                                                      \
+                ROLLED for (int j = 0; j < STRIP; j++) acc[j] = empty;                                                 \
+                if (ld == 1) {                                                                                         \
+                    FN(name##_strip)(acc, x, n / STRIP, STRIP, STRIP);                                                 \
+                    FN(name##_strip)(acc, x + n / STRIP * STRIP, 1, n % STRIP, 0);                                     \
+                    ROLLED for (int j = STRIP - 1; j > 0; j--)                                                         \
+                    {                                                                                                  \
+                        const ACC a = acc[j / 2], v = acc[j];                                                          \
+                        acc[j / 2] = merge;                                                                            \
+                    }                                                                                                  \
+                } else if (w == STRIP) {                                                                               \
+                    FN(name##_strip)(acc, x + c, n, STRIP, ld);                                                        \
+                } else {                                                                                               \
+                    FN(name##_strip)(acc, x + c, n, w, ld);                                                            \
+                }                                                                                                      \
+                for (size_t j = 0; j < w; j++) {                                                                       \
+                    const ACC a = acc[j];                                                                              \
+                    y[c + j] = (T)(finish);                                                                            \
+                }                                                                                                      \
+            }                                                                                                          \
     }
 
 FOLD(max, T, T_LEAST, v > a || v != v ? v : a, v > a || v != v ? v : a, a)
@@ -62,21 +63,21 @@ FOLD(mean, uint64_t, 0, a + (uint64_t)(MEAN_T)v, a + v, n ? (MEAN_T)a / (MEAN_T)
 #endif
 #endif
 
-#define ARG(name, beats)                                                                          \
-    static void FN(name)(int64_t *y, const void *x_, size_t outer, size_t n, size_t inner, size_t ld, bool last)\
-    {                                                                                             \
-        const T *x = x_;                                                                          \
-        for (size_t o = 0; o < outer; o++, y += inner, x += n * ld)                               \
-            for (size_t j = 0; j < inner; j++) {                                                  \
-                T best = x[j];                                                                    \
-                int64_t at = 0;                                                                   \
-                for (size_t i = 1; i < n; i++) {                                                  \
-                    const T v = x[i * ld + j];                                                    \
-                    const bool win = v beats best || (v != v && best == best);                    \
-                    if (win || (last && (v == best || (v != v && best != best)))) best = v, at = (int64_t)i;\
-                }                                                                                 \
-                y[j] = at;                                                                        \
-            }                                                                                     \
+#define ARG(name, beats)                                                                                               \
+    static void FN(name)(int64_t * y, const void *x_, size_t outer, size_t n, size_t inner, size_t ld, bool last)      \
+    {                                                                                                                  \
+        const T *x = x_;                                                                                               \
+        for (size_t o = 0; o < outer; o++, y += inner, x += n * ld)                                                    \
+            for (size_t j = 0; j < inner; j++) {                                                                       \
+                T best = x[j];                                                                                         \
+                int64_t at = 0;                                                                                        \
+                for (size_t i = 1; i < n; i++) {                                                                       \
+                    const T v = x[i * ld + j];                                                                         \
+                    const bool win = v beats best || (v != v && best == best);                                         \
+                    if (win || (last && (v == best || (v != v && best != best)))) best = v, at = (int64_t)i;           \
+                }                                                                                                      \
+                y[j] = at;                                                                                             \
+            }                                                                                                          \
     }
 ARG(argmax, >)
 ARG(argmin, <)

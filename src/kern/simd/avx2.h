@@ -15,7 +15,7 @@
 
 typedef __m256 vf32;
 typedef __m256i vi32;
-typedef __m256 vm;                                   /* all bits of a lane set, or none */
+typedef __m256 vm; /* all bits of a lane set, or none */
 
 V_INLINE vi32 v_asint(vf32 a) { return _mm256_castps_si256(a); }
 V_INLINE vf32 v_asfloat(vi32 a) { return _mm256_castsi256_ps(a); }
@@ -126,21 +126,20 @@ V_INLINE vi32 vi_load_u16(const uint16_t *p) { return _mm256_cvtepu16_epi32(_mm_
 V_INLINE vi32 vi_load_i16(const int16_t *p) { return _mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)p)); }
 V_INLINE void vi_store_8(void *p, vi32 a)
 {
-    const __m256i pick = _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
-                                          0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
+    const __m256i pick = _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 4, 8, 12, -1,
+                                          -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
     __m256i t = _mm256_shuffle_epi8(a, pick);
     _mm_storel_epi64((__m128i *)p, _mm_unpacklo_epi32(_mm256_castsi256_si128(t), _mm256_extracti128_si256(t, 1)));
 }
 V_INLINE void vi_store_16(void *p, vi32 a)
 {
     __m256i low = _mm256_and_si256(a, _mm256_set1_epi32(0xffff));
-    _mm_storeu_si128((__m128i *)p,
-                     _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1)));
+    _mm_storeu_si128((__m128i *)p, _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1)));
 }
 
-#define V_HALVES(op, a)                                                                        \
-    __m128 r = op##_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));                \
-    r = op##_ps(r, _mm_movehl_ps(r, r));                                                       \
+#define V_HALVES(op, a)                                                                                                \
+    __m128 r = op##_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));                                        \
+    r = op##_ps(r, _mm_movehl_ps(r, r));                                                                               \
     return _mm_cvtss_f32(op##_ss(r, _mm_shuffle_ps(r, r, 1)))
 V_INLINE float v_hsum(vf32 a) { V_HALVES(_mm_add, a); }
 V_INLINE float v_hprod(vf32 a) { V_HALVES(_mm_mul, a); }

@@ -112,10 +112,10 @@ V_INLINE vi32 vi_load_i16(const int16_t *p) { return _mm512_cvtepi16_epi32(_mm25
 V_INLINE void vi_store_8(void *p, vi32 a) { _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(a)); }
 V_INLINE void vi_store_16(void *p, vi32 a) { _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(a)); }
 
-#define V_HALVES(op, a)                                                                        \
-    __m256 q = op##_256(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));              \
-    __m128 r = op##_128(_mm256_castps256_ps128(q), _mm256_extractf128_ps(q, 1));               \
-    r = op##_128(r, _mm_movehl_ps(r, r));                                                      \
+#define V_HALVES(op, a)                                                                                                \
+    __m256 q = op##_256(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));                                      \
+    __m128 r = op##_128(_mm256_castps256_ps128(q), _mm256_extractf128_ps(q, 1));                                       \
+    r = op##_128(r, _mm_movehl_ps(r, r));                                                                              \
     return _mm_cvtss_f32(op##_128(r, _mm_shuffle_ps(r, r, 1)))
 #define V_ADD_256 _mm256_add_ps
 #define V_ADD_128 _mm_add_ps

@@ -27,20 +27,36 @@ typedef int32_t vi32;
 typedef bool vm;
 
 /* Bits. */
-V_INLINE vi32 v_asint(vf32 a) { vi32 r; memcpy(&r, &a, 4); return r; }
-V_INLINE vf32 v_asfloat(vi32 a) { vf32 r; memcpy(&r, &a, 4); return r; }
+V_INLINE vi32 v_asint(vf32 a)
+{
+    vi32 r;
+    memcpy(&r, &a, 4);
+    return r;
+}
+V_INLINE vf32 v_asfloat(vi32 a)
+{
+    vf32 r;
+    memcpy(&r, &a, 4);
+    return r;
+}
 
 /* Memory. */
 V_INLINE vf32 v_load(const float *p) { return *p; }
 V_INLINE void v_store(float *p, vf32 a) { *p = a; }
 V_INLINE vf32 v_load_n(const float *p, size_t n) { return n ? *p : 0.0f; }
 V_INLINE vf32 v_load_even(const float *p) { return *p; } /* p[0], p[2], ..., p[2 * VW - 2]; nothing past that */
-V_INLINE void v_store_n(float *p, vf32 a, size_t n) { if (n) *p = a; }
+V_INLINE void v_store_n(float *p, vf32 a, size_t n)
+{
+    if (n) *p = a;
+}
 V_INLINE vf32 v_load_or(const float *p, size_t n, float rest) { return n ? *p : rest; } /* lanes past n: rest */
 V_INLINE vi32 vi_load(const int32_t *p) { return *p; }
 V_INLINE void vi_store(int32_t *p, vi32 a) { *p = a; }
 V_INLINE vi32 vi_load_n(const int32_t *p, size_t n) { return n ? *p : 0; }
-V_INLINE void vi_store_n(int32_t *p, vi32 a, size_t n) { if (n) *p = a; }
+V_INLINE void vi_store_n(int32_t *p, vi32 a, size_t n)
+{
+    if (n) *p = a;
+}
 
 /* Arithmetic: each is one correctly rounded IEEE operation. */
 V_INLINE vf32 v_set(float a) { return a; }
@@ -55,7 +71,7 @@ V_INLINE vf32 v_fnma(vf32 a, vf32 b, vf32 c) { return fmaf(-a, b, c); } /* -a*b 
 V_INLINE vf32 v_min(vf32 a, vf32 b) { return a < b ? a : b; }
 V_INLINE vf32 v_max(vf32 a, vf32 b) { return a > b ? a : b; }
 V_INLINE vf32 v_sqrt(vf32 a) { return sqrtf(a); }
-V_INLINE vf32 v_rint(vf32 a) { return rintf(a); }    /* half to even */
+V_INLINE vf32 v_rint(vf32 a) { return rintf(a); } /* half to even */
 V_INLINE vf32 v_floor(vf32 a) { return floorf(a); }
 V_INLINE vf32 v_ceil(vf32 a) { return ceilf(a); }
 V_INLINE vf32 v_trunc(vf32 a) { return truncf(a); }
@@ -78,8 +94,8 @@ V_INLINE vm m_and(vm a, vm b) { return a && b; }
 V_INLINE vm m_or(vm a, vm b) { return a || b; }
 V_INLINE vm m_not(vm a) { return !a; }
 V_INLINE bool m_any(vm a) { return a; }
-V_INLINE unsigned m_bits(vm a) { return a; }         /* lane i at bit i */
-V_INLINE void m_store(uint8_t *p, vm a) { *p = a; }  /* a byte per lane, 0 or 1 */
+V_INLINE unsigned m_bits(vm a) { return a; }        /* lane i at bit i */
+V_INLINE void m_store(uint8_t *p, vm a) { *p = a; } /* a byte per lane, 0 or 1 */
 V_INLINE vm m_load(const uint8_t *p) { return *p != 0; }
 
 /* Integers: wrap around; shr is logical, sar arithmetic; counts are 0..31. */
@@ -121,7 +137,7 @@ V_INLINE void vi_store_16(void *p, vi32 a) { *(uint16_t *)p = (uint16_t)a; }
 /* Across lanes: lane i meets lane i + VW/2, then i + VW/4, ...: one order for every width. */
 V_INLINE float v_hsum(vf32 a) { return a; }
 V_INLINE float v_hprod(vf32 a) { return a; }
-V_INLINE float v_hmax(vf32 a) { return a; }          /* v_max(low half, high half) */
+V_INLINE float v_hmax(vf32 a) { return a; } /* v_max(low half, high half) */
 V_INLINE float v_hmin(vf32 a) { return a; }
 V_INLINE int32_t vi_hsum(vi32 a) { return a; }
 
@@ -129,7 +145,7 @@ V_INLINE int32_t vi_hsum(vi32 a) { return a; }
 V_INLINE vf32 v_load_f16(const uint16_t *p)
 {
     uint32_t h = *p, sign = (h & 0x8000u) << 16, e = h & 0x7c00u, m = h & 0x03ffu;
-    if (e == 0) {                                    /* zero or subnormal: m * 2^-24, exactly */
+    if (e == 0) { /* zero or subnormal: m * 2^-24, exactly */
         float f = (float)m * 0x1p-24f;
         return v_asfloat((int32_t)(sign | (uint32_t)v_asint(f)));
     }
@@ -140,9 +156,15 @@ V_INLINE void v_store_f16(uint16_t *p, vf32 a)
 {
     uint32_t u = (uint32_t)v_asint(a), sign = u >> 16 & 0x8000u;
     u &= 0x7fffffffu;
-    if (u > 0x7f800000u) { *p = (uint16_t)(sign | 0x7e00u | (u >> 13 & 0x3ffu)); return; }
-    if (u >= 0x47800000u) { *p = (uint16_t)(sign | 0x7c00u); return; }
-    if (u < 0x38800000u) {                           /* below 2^-14: let an add do the rounding */
+    if (u > 0x7f800000u) {
+        *p = (uint16_t)(sign | 0x7e00u | (u >> 13 & 0x3ffu));
+        return;
+    }
+    if (u >= 0x47800000u) {
+        *p = (uint16_t)(sign | 0x7c00u);
+        return;
+    }
+    if (u < 0x38800000u) { /* below 2^-14: let an add do the rounding */
         float f = v_asfloat((int32_t)u) + 0.5f;
         *p = (uint16_t)(sign | ((uint32_t)v_asint(f) - 0x3f000000u));
         return;

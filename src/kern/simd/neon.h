@@ -26,7 +26,7 @@ V_INLINE vi32 vi_load(const int32_t *p) { return vld1q_s32(p); }
 V_INLINE void vi_store(int32_t *p, vi32 a) { vst1q_s32(p, a); }
 V_INLINE vi32 vi_load_n(const int32_t *p, size_t n)
 {
-    int32_t t[4] = {0, 0, 0, 0};
+    int32_t t[4] = { 0, 0, 0, 0 };
     for (size_t i = 0; i < n; i++) t[i] = p[i];
     return vld1q_s32(t);
 }
@@ -38,7 +38,7 @@ V_INLINE void vi_store_n(int32_t *p, vi32 a, size_t n)
 }
 V_INLINE vf32 v_load_or(const float *p, size_t n, float rest)
 {
-    float t[4] = {rest, rest, rest, rest};
+    float t[4] = { rest, rest, rest, rest };
     for (size_t i = 0; i < n; i++) t[i] = p[i];
     return vld1q_f32(t);
 }
@@ -91,7 +91,7 @@ V_INLINE vm m_not(vm a) { return vmvnq_u32(a); }
 V_INLINE bool m_any(vm a) { return vmaxvq_u32(a) != 0; }
 V_INLINE unsigned m_bits(vm a)
 {
-    const uint32x4_t bit = {1, 2, 4, 8};
+    const uint32x4_t bit = { 1, 2, 4, 8 };
     return vaddvq_u32(vandq_u32(a, bit));
 }
 
@@ -165,10 +165,10 @@ V_INLINE void vi_store_16(void *p, vi32 a)
     memcpy(p, &w, 8);
 }
 
-#define V_HALVES(op, a)                                                                        \
-    float t[4];                                                                                \
-    vst1q_f32(t, a);                                                                           \
-    float r0 = op(t[0], t[2]), r1 = op(t[1], t[3]);                                            \
+#define V_HALVES(op, a)                                                                                                \
+    float t[4];                                                                                                        \
+    vst1q_f32(t, a);                                                                                                   \
+    float r0 = op(t[0], t[2]), r1 = op(t[1], t[3]);                                                                    \
     return op(r0, r1)
 #define V_ADD(x, y) ((x) + (y))
 #define V_MUL(x, y) ((x) * (y))

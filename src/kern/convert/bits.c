@@ -1,4 +1,4 @@
-/* kern/convert/pack.c - elements of 4, 2 and 6 bits. Eight bytes of output at a time, by shifts and masks of one word. */
+/* kern/convert/bits.c - elements of 4, 2 and 6 bits. Eight bytes of output at a time, by shifts and masks of one word. */
 #include "kern/kern.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* kern/reduce/reduce.h - reductions of the middle one of three axes.
+/* kern/reduce/reductions.h - reductions of the middle one of three axes.
  *
  * x is [outer][n][inner] with `ld` elements from row to row (ld >= inner) and n * ld from block to block;
  * y is [outer][inner], contiguous, and does not overlap x.
@@ -7,8 +7,8 @@
  * instruction set; so columns, like blocks, may be shared out between calls.
  *   ld == 1: 64 partial sums over blocks of 4096 elements, folded by halves; blocks added pairwise.
  *   ld > 1:  each column by blocks of about sqrt(n) rows, one after the other. */
-#ifndef SDX_KERN_REDUCE_REDUCE_H
-#define SDX_KERN_REDUCE_REDUCE_H
+#ifndef SDX_KERN_REDUCE_REDUCTIONS_H
+#define SDX_KERN_REDUCE_REDUCTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* kern/map/where.c - select by element size, through masks, so that the compiler can vectorise it. */
+/* kern/map/pick.c - select by element size, through masks, so that the compiler can vectorise it. */
 #include "kern/kern.h"
 
 #ifndef __clang__
