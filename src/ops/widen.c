@@ -222,6 +222,6 @@ sdx_status sdx_op_run(Run *r)
     memset(stand, 0, (size_t)n * sizeof *stand);
     sdx_status st = widen_run(r, w, stand, stand + r->n_in, in_p, out_p);
     for (int o = 0; o < r->n_out; o++)
-        if (r->out[o] && r->out[o]->kind == DATUM_NONE && out_p[o] != r->out[o]) sdx_datum_clear(out_p[o]);
+        if (out_p[o] && out_p[o] != r->out[o]) sdx_datum_clear(out_p[o]); /* owns what it made, not scratch */
     return st;
 }
