@@ -439,7 +439,7 @@ static sdx_status dynamic_run(Run *r)
         hi = d.range[i][1] > hi ? d.range[i][1] : hi;
     }
     float scale = hi > lo ? (hi - lo) / 255.f : 1.f, zero = rintf(-lo / scale);
-    zero = zero < 0 ? 0 : zero > 255 ? 255 : zero;
+    zero = !(zero > 0) ? 0 : zero > 255 ? 255 : zero; /* infinite data: NaN */
     void *y, *p;
     TRY(sdx_run_output(r, 0, DT_UINT8, x->rank, x->dims, &y));
     if (r->n_out > 1 && r->out[1]) {

@@ -240,7 +240,8 @@ static double resize_position(int coord, int64_t x, int64_t in, int64_t out, dou
     }
 }
 
-static int64_t clamp_index(double i, int64_t in) { return i < 0 ? 0 : i > (double)(in - 1) ? in - 1 : (int64_t)i; }
+/* NaN, which scales and regions from outside can make, is 0. */
+static int64_t clamp_index(double i, int64_t in) { return !(i > 0) ? 0 : i > (double)(in - 1) ? in - 1 : (int64_t)i; }
 
 static int64_t nearest_index(int mode, double x, int64_t in)
 {
