@@ -23,14 +23,18 @@ static void heap_unref(Heap *h)
 
 bool sdx_heap_charge(Heap *h, size_t nbytes)
 {
+    if (!h->limit) return true;
     size_t used = __atomic_add_fetch(&h->used, nbytes, __ATOMIC_RELAXED);
-    if (!h->limit || (used <= h->limit && used >= nbytes)) return true;
+    if (used <= h->limit && used >= nbytes) return true;
     sdx_heap_uncharge(h, nbytes);
     __atomic_store_n(&h->refused, true, __ATOMIC_RELAXED);
     return false;
 }
 
-void sdx_heap_uncharge(Heap *h, size_t nbytes) { __atomic_sub_fetch(&h->used, nbytes, __ATOMIC_RELAXED); }
+void sdx_heap_uncharge(Heap *h, size_t nbytes)
+{
+    if (h->limit) __atomic_sub_fetch(&h->used, nbytes, __ATOMIC_RELAXED);
+}
 
 static void *heap_alloc(void *user, size_t nbytes, size_t align)
 {

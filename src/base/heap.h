@@ -13,7 +13,8 @@ Heap *sdx_heap_create(const Alloc *base);
 void sdx_heap_release(Heap *h); /* NULL is allowed */
 const Alloc *sdx_heap_alloc(Heap *h);
 
-/* Ceiling of bytes in use, 0 for none. Clears sdx_heap_refused. */
+/* Ceiling of bytes in use, 0 for none: then nothing is counted. Set while no block is in use. Clears
+ * sdx_heap_refused. */
 void sdx_heap_limit(Heap *h, size_t limit);
 /* Counts memory that lies elsewhere; false when the ceiling refuses. */
 bool sdx_heap_charge(Heap *h, size_t nbytes);

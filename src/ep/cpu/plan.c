@@ -19,7 +19,8 @@ typedef struct Planner {
     DimVec *known; /* by slot: contents known in part */
     Store *stores;
     int n_stores, cap_stores;
-    bool *asked;   /* by input of the program: its content would have told a shape */
+    bool types_only; /* nothing will run: the types of the outputs are all that is wanted */
+    int depth;       /* of nested graphs, counted from the program that is planned */
     Err *err;
 } Planner;
 
@@ -96,6 +97,9 @@ static bool host_ints(const InferHost *h, const Infer *c, int i, DimVec *out)
     *out = host->pl->known[s];
     return true;
 }
+
+static sdx_status host_graph(const InferHost *h, const Infer *c, Graph *body, const Type *const *in, int n_in, Type *out,
+                             int n_out);
 
 static void slot_type(const Planner *pl, int s, Type *t)
 {
@@ -387,6 +391,18 @@ static sdx_status plan_static(Planner *pl, const ProgNode *pn, int node, const T
     return SDX_OK;
 }
 
+/* Without a run to plan for: outputs are known by their type or not at all. */
+static sdx_status take_types(Planner *pl, const ProgNode *pn, const Type *out)
+{
+    for (int o = 0; o < pn->n_out; o++) {
+        if (pn->out[o] < 0) continue;
+        PlanSlot *slot = plan_slot(pl, pn->out[o]);
+        slot->kind = type_is_exact(&out[o]) ? SLOT_STATIC : SLOT_DYNAMIC;
+        if (slot->kind == SLOT_STATIC) slot->d = (Datum){ .kind = DATUM_TENSOR, .t = exact_tensor(&out[o]) };
+    }
+    return SDX_OK;
+}
+
 static sdx_status plan_node(Planner *pl, const ProgNode *pn, int node)
 {
     const Node *n = pn->node;
@@ -401,7 +417,7 @@ static sdx_status plan_node(Planner *pl, const ProgNode *pn, int node)
         in[i] = &types[i];
         is_static &= plan_slot(pl, pn->in[i])->kind != SLOT_DYNAMIC;
     }
-    NodeHost host = { .base = { .ints = host_ints, .tensor = host_tensor }, .pl = pl, .pn = pn };
+    NodeHost host = { .base = { .ints = host_ints, .tensor = host_tensor, .graph = host_graph }, .pl = pl, .pn = pn };
     TRY(sdx_infer_node(&host.base, n, NULL, &pl->tmp, in, out, known, pl->err));
     bool done = false;
     TRY(take_known(pl, pn, out, known, &done));
@@ -412,6 +428,7 @@ static sdx_status plan_node(Planner *pl, const ProgNode *pn, int node)
         pl->known[pn->out[o]] = known[o];
         is_static &= type_is_exact(&out[o]);
     }
+    if (pl->types_only) return take_types(pl, pn, out);
     is_static &= !(n->def->flags & OP_CONTROL);
     return is_static ? plan_static(pl, pn, node, out) : plan_dynamic(pl, pn, node, out);
 }
@@ -539,22 +556,92 @@ static sdx_status plan_fill(Planner *pl, const Datum *const *in)
                     plan->dyn_slots && pl->known ? plan : NULL, pl->err);
     TRY(plan_inputs(pl, in));
     for (int i = 0; i < prog->n_nodes; i++) TRY(plan_node(pl, &prog->nodes[i], i));
+    if (pl->types_only) return SDX_OK;
     TRY(plan_outputs(pl));
     TRY(plan_drops(pl));
     return plan_memory(pl);
 }
 
-sdx_status sdx_cpu_plan(Prog *prog, const Datum *const *in, Plan **out, Err *err)
+static sdx_status plan_create(Prog *prog, Plan **out, Err *err)
 {
     const Alloc *a = prog->ep->cfg.alloc;
-    *out = NULL;
     Plan *plan = sdx_alloc_zero(a, sizeof *plan);
     TRY_MEM(plan, err);
     plan->prog = prog;
     sdx_arena_init(&plan->arena, a, 0);
     sdx_lock_init(&plan->lock, NULL);
+    *out = plan;
+    return SDX_OK;
+}
+
+/* -- nested graphs: what they give for what they take, without planning them ----------------------------------------- */
+
+enum { TYPES_DEPTH = 3 }; /* loops infer their bodies several times over, and so do loops in them */
+
+static void types_at_load(const Graph *body, Type *out, int n_out)
+{
+    for (int i = 0; i < n_out && i < body->n_outputs; i++) {
+        out[i] = body->outputs[i]->type;
+        for (int k = 0; k < out[i].shape.rank; k++)
+            if (out[i].shape.dims[k] < 0) out[i].shape.dims[k] = SDX_DIM_UNKNOWN;
+    }
+}
+
+/* Inputs of a nested program as far as they are known here: tensors without data, or nothing. */
+static const Datum **sub_inputs(Planner *pl, const ProgNode *pn, const SubProg *sub, const Type *const *in, int n_in)
+{
+    int n = sub->prog->n_in;
+    Datum *d = sdx_arena_array(&pl->tmp, Datum, n);
+    const Datum **ptr = sdx_arena_array(&pl->tmp, const Datum *, n);
+    for (int i = 0; d && ptr && i < n; i++) {
+        ptr[i] = &d[i];
+        if (i < n_in) {
+            if (in && in[i] && type_is_exact(in[i])) d[i] = (Datum){ .kind = DATUM_TENSOR, .t = exact_tensor(in[i]) };
+            continue;
+        }
+        const PlanSlot *slot = plan_slot(pl, pn->in[pn->n_in + sub->captured[i - n_in]]);
+        if (slot->kind == SLOT_CONST || slot->kind == SLOT_STATIC) d[i] = (Datum){ .kind = DATUM_TENSOR, .t = slot->d.t };
+    }
+    return d ? ptr : NULL;
+}
+
+static sdx_status sub_types(Planner *pl, Prog *prog, const Datum *const *in, Type *out, int n_out)
+{
+    Plan *plan;
+    TRY(plan_create(prog, &plan, pl->err));
+    /* A branch that does not fit these shapes may never be taken: no error here. */
+    Planner sub = { .prog = prog, .plan = plan, .types_only = true, .depth = pl->depth + 1 };
+    sdx_arena_init(&sub.tmp, prog->ep->cfg.alloc, 0);
+    sdx_status st = plan_fill(&sub, in);
+    for (int o = 0; o < n_out && st == SDX_OK; o++)
+        if (plan->slots[prog->outputs[o]].kind != SLOT_DYNAMIC) slot_type(&sub, prog->outputs[o], &out[o]);
+    sdx_arena_fini(&sub.tmp);
+    sdx_cpu_plan_drop(plan);
+    return st == SDX_OUT_OF_MEMORY ? sdx_fail(pl->err, st, "out of memory") : SDX_OK;
+}
+
+static sdx_status host_graph(const InferHost *h, const Infer *c, Graph *body, const Type *const *in, int n_in, Type *out,
+                             int n_out)
+{
+    const NodeHost *host = (const NodeHost *)h;
+    Planner *pl = host->pl;
+    const SubProg *sub = host->pn->subs;
+    types_at_load(body, out, n_out);
+    while (sub < host->pn->subs + host->pn->n_subs && sub->body != body) sub++;
+    if (sub == host->pn->subs + host->pn->n_subs || pl->depth >= TYPES_DEPTH) return SDX_OK;
+    if (sub->prog->n_formal != (in ? n_in : 0) || sub->prog->n_out != n_out) return SDX_OK;
+    const Datum **sub_in = sub_inputs(pl, host->pn, sub, in, in ? n_in : 0);
+    TRY_MEM(sub_in, pl->err);
+    return sub_types(pl, sub->prog, sub_in, out, n_out);
+}
+
+sdx_status sdx_cpu_plan(Prog *prog, const Datum *const *in, Plan **out, Err *err)
+{
+    Plan *plan;
+    *out = NULL;
+    TRY(plan_create(prog, &plan, err));
     Planner pl = { .prog = prog, .plan = plan, .err = err };
-    sdx_arena_init(&pl.tmp, a, 0);
+    sdx_arena_init(&pl.tmp, prog->ep->cfg.alloc, 0);
     sdx_status st = plan_fill(&pl, in);
     sdx_arena_fini(&pl.tmp);
     if (st != SDX_OK) sdx_cpu_plan_drop(plan);
