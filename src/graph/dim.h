@@ -13,10 +13,7 @@ typedef int64_t Dim;
 
 typedef struct SymTab SymTab;
 
-static inline bool sdx_dim_is_const(Dim d)
-{
-    return d >= 0;
-}
+static inline bool sdx_dim_is_const(Dim d) { return d >= 0; }
 
 /* With a NULL table all dims must be numbers; operations on anything else give SDX_DIM_UNKNOWN. Values inside shape
  * arithmetic may be negative numbers: a DimVal carries those (see below); Dim itself is a size. */
@@ -32,14 +29,8 @@ typedef struct DimVal {
     Dim sym; /* handle, or SDX_DIM_UNKNOWN */
 } DimVal;
 
-static inline DimVal sdx_dimval_num(int64_t v)
-{
-    return (DimVal){.known = true, .v = v};
-}
-static inline DimVal sdx_dimval_unknown(void)
-{
-    return (DimVal){.sym = SDX_DIM_UNKNOWN};
-}
+static inline DimVal sdx_dimval_num(int64_t v) { return (DimVal){ .known = true, .v = v }; }
+static inline DimVal sdx_dimval_unknown(void) { return (DimVal){ .sym = SDX_DIM_UNKNOWN }; }
 DimVal sdx_dimval_of(Dim d);
 Dim sdx_dim_of(DimVal v); /* a negative number gives SDX_DIM_UNKNOWN */
 

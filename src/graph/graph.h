@@ -17,11 +17,11 @@ typedef struct Value Value;
 typedef struct Attr Attr;
 typedef struct OpDef OpDef;
 
-#define SDX_RANK_UNKNOWN    (-1)
+#define SDX_RANK_UNKNOWN (-1)
 #define SDX_MAX_GRAPH_DEPTH 64 /* of nesting; code that walks nested graphs may recurse */
 
 typedef struct Shape {
-    int32_t rank; /* SDX_RANK_UNKNOWN: nothing is known */
+    int32_t rank;           /* SDX_RANK_UNKNOWN: nothing is known */
     Dim dims[SDX_MAX_RANK]; /* a file's negative size never gets here: it is SDX_DIM_UNKNOWN */
 } Shape;
 
@@ -98,7 +98,7 @@ enum { /* Value.flags */
        VALUE_INITIALIZER = 4,
        VALUE_OVERRIDABLE = 8, /* an initializer that the caller may replace: never folded, packed or hash-shared */
        VALUE_CAPTURED = 16,   /* some nested graph reads it */
-    VALUE_UNALIGNED = 32   /* the elements of `constant` may not be aligned for their type: see sdx_value_align */
+       VALUE_UNALIGNED = 32   /* the elements of `constant` may not be aligned for their type: see sdx_value_align */
 };
 
 struct Value {
@@ -157,7 +157,7 @@ struct Graph {
     int n_outputs, cap_outputs;
     Node *first, *last;
     int n_nodes;
-    int infer_mark;      /* of the inference driver: when the graph was last looked at */
+    int infer_mark; /* of the inference driver: when the graph was last looked at */
 };
 
 typedef struct OpsetImport {
@@ -225,7 +225,7 @@ void *sdx_model_tensor_data(Model *m, const Tensor *t);
 void *sdx_model_block_data(Model *m, const Tensor *t);
 bool sdx_model_block_share(Model *m, const void *data);
 void sdx_model_block_drop(Model *m, const void *data); /* of a tensor that became no value; small ones stay */
-bool sdx_value_is_const(const Value *v); /* has content that nobody can override */
+bool sdx_value_is_const(const Value *v);               /* has content that nobody can override */
 /* Files align nothing. Import copies misaligned constants up to 16 kB and leaves larger ones in the mapping, flagged
  * VALUE_UNALIGNED, so that weights which get packed never take memory twice. Code that reads through memcpy (packing,
  * moving bytes: OpDef.moved, .packed) takes them as they are; whoever hands such elements to other code calls this first. The
