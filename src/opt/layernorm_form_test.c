@@ -56,6 +56,22 @@ PASS_CASE(rms_in_half_precision, "rmsnorm_form",
           "n = Div(x, s) c = Cast <to = 10> (n) y = Mul(w, c) }",
           "g (float16[N,8] h, float16[8] w) => (y) { y = RMSNormalization <epsilon = 1e-5, axis = -1> (h, w) }")
 
+#define G "g (float[N,4,3,2] x) => (y) "
+#define INSTANCES                                                                                                      \
+    "int64[3] in = {0,2,-1}, float[2] one = {1,1}, float[2] zero = {0,0}, float[4,1,1] w = {1,2,3,4}, "                \
+    "float[1,4,1,1] b = {5,6,7,8}> { r = Reshape(x, in) i = InstanceNormalization <epsilon = 1e-3> (r, one, zero) "
+
+PASS_CASE(groups, "groupnorm_form", G "<" INSTANCES "s = Shape(x) k = Reshape(i, s) m = Mul(k, w) y = Add(m, b) }",
+          G "<float[4] w = {1,2,3,4}, float[4] b = {5,6,7,8}> "
+            "{ y = GroupNormalization <num_groups = 2, epsilon = 1e-3> (x, w, b) }")
+PASS_CASE(groups_without_bias, "groupnorm_form", G "<" INSTANCES "s = Shape(x) k = Reshape(i, s) y = Mul(k, w) }",
+          G "<float[4] w = {1,2,3,4}, float[4] b = {0,0,0,0}> "
+            "{ y = GroupNormalization <num_groups = 2, epsilon = 1e-3> (x, w, b) }")
+PASS_KEEPS(scaled_along_the_wrong_axis, "groupnorm_form",
+           "g (float[N,4,3,4] x) => (y) <int64[3] in = {0,2,-1}, float[2] one = {1,1}, float[2] zero = {0,0}, "
+           "float[4] w = {1,2,3,4}> { r = Reshape(x, in) i = InstanceNormalization(r, one, zero) s = Shape(x) "
+           "k = Reshape(i, s) y = Mul(k, w) }")
+
 SUITE(layernorm_form_test)
 {
     RUN(by_power);
@@ -68,6 +84,9 @@ SUITE(layernorm_form_test)
     RUN(another_axis);
     RUN(read_before_scaling);
     RUN(scale_per_row);
+    RUN(groups);
+    RUN(groups_without_bias);
+    RUN(scaled_along_the_wrong_axis);
     RUN(rms);
     RUN(rms_by_reciprocal);
     RUN(rms_by_power);
