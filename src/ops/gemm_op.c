@@ -211,5 +211,5 @@ static const OpVer gemm_vers[] = {
 
 const OpDef sdx_op_Gemm = {
     .name = "Gemm", .sig = "T,T,T?->T", .attrs = gemm_attrs, .attrs_size = sizeof(GemmAttrs), .vers = gemm_vers,
-    .flags = OP_F32_MATH | OP_LAZY_PACK, .infer = gemm_infer, .cpu = { gemm_prepare, gemm_run },
+    .flags = OP_F32_MATH | OP_LAZY_PACK, .packed = 1u << 1, .infer = gemm_infer, .cpu = { gemm_prepare, gemm_run },
 };

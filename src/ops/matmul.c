@@ -159,6 +159,6 @@ static sdx_status matmul_infer(Infer *c) { return sdx_matmul_infer(c, 0, 1); }
 static const OpVer matmul_vers[] = { { 13, { TS_FLTB | INTS4 } }, { 9, { TS_FLT | INTS4 } }, { 1, { TS_FLT } }, { 0 } };
 
 const OpDef sdx_op_MatMul = {
-    .name = "MatMul", .sig = "T,T->T", .vers = matmul_vers, .flags = OP_F32_MATH | OP_LAZY_PACK,
+    .name = "MatMul", .sig = "T,T->T", .vers = matmul_vers, .flags = OP_F32_MATH | OP_LAZY_PACK, .packed = 1u << 1,
     .infer = matmul_infer, .cpu = { matmul_prepare, matmul_run },
 };

@@ -334,13 +334,13 @@ static const OpVer gru_vers[] = {
 
 const OpDef sdx_op_RNN = {
     .name = "RNN", .sig = "T,T,T,T?,U?,T?->T?,T?", .attrs = plain_attrs, .attrs_size = sizeof(RnnAttrs),
-    .vers = plain_vers, .flags = OP_F32_MATH | OP_LAZY_PACK, .infer = plain_infer, .cpu = { plain_prepare, sdx_rnn_run },
+    .vers = plain_vers, .flags = OP_F32_MATH | OP_LAZY_PACK, .packed = 1u << 1 | 1u << 2, .infer = plain_infer, .cpu = { plain_prepare, sdx_rnn_run },
 };
 const OpDef sdx_op_GRU = {
     .name = "GRU", .sig = "T,T,T,T?,U?,T?->T?,T?", .attrs = gru_attrs, .attrs_size = sizeof(RnnAttrs),
-    .vers = gru_vers, .flags = OP_F32_MATH | OP_LAZY_PACK, .infer = gru_infer, .cpu = { gru_prepare, sdx_rnn_run },
+    .vers = gru_vers, .flags = OP_F32_MATH | OP_LAZY_PACK, .packed = 1u << 1 | 1u << 2, .infer = gru_infer, .cpu = { gru_prepare, sdx_rnn_run },
 };
 const OpDef sdx_op_LSTM = {
     .name = "LSTM", .sig = "T,T,T,T?,U?,T?,T?,T?->T?,T?,T?", .attrs = lstm_attrs, .attrs_size = sizeof(RnnAttrs),
-    .vers = plain_vers, .flags = OP_F32_MATH | OP_LAZY_PACK, .infer = lstm_infer, .cpu = { lstm_prepare, sdx_rnn_run },
+    .vers = plain_vers, .flags = OP_F32_MATH | OP_LAZY_PACK, .packed = 1u << 1 | 1u << 2, .infer = lstm_infer, .cpu = { lstm_prepare, sdx_rnn_run },
 };
