@@ -292,8 +292,15 @@ static bool split_alias(const Prepare *p, int o, int *in, size_t *offset)
 /* Sizes became an input in 13; 1 had them as either. */
 static sdx_status split_from_2(Node *n, Err *err) { return sdx_upgrade_ints_to_input(n, "split", 1, err); }
 
+/* From 18 on equal parts have to be asked for. */
+static sdx_status split_from_13(Node *n, Err *err)
+{
+    if (n->n_in > 1 && n->in[1]) return SDX_OK;
+    return sdx_upgrade_default_int(n, "num_outputs", n->n_out, err);
+}
+
 static const OpVer split_vers[] = {
-    { 18, { TS_ALL_13 } }, { 13, { TS_ALL_13 } },           { 11, { TS_ALL_1 }, split_from_2 },
+    { 18, { TS_ALL_13 } }, { 13, { TS_ALL_13 }, split_from_13 }, { 11, { TS_ALL_1 }, split_from_2 },
     { 2, { TS_ALL_1 } },   { 1, { TS_FLT } }, { 0 }
 };
 

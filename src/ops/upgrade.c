@@ -219,7 +219,9 @@ static Node *make_node(Node *near, Node *before, const char *op_type, const Attr
         return NULL;
     }
     if (!out) out = sdx_value_create(near->graph, NULL);
-    Node *made = out ? sdx_node_create(near->graph, before, def, near->name, in, n_in, &out, 1) : NULL;
+    Model *m = near->graph->model; /* node names have to differ for some readers of what we write */
+    const char *name = *near->name ? sdx_arena_printf(&m->arena, "%s/%s_%d", near->name, op_type, m->next_node_id) : "";
+    Node *made = out && name ? sdx_node_create(near->graph, before, def, name, in, n_in, &out, 1) : NULL;
     bool ok = made != NULL;
     if (made) made->op_type = def->name;
     for (int i = 0; ok && i < n_attrs; i++) ok = sdx_node_set_attr(made, &attrs[i]);
