@@ -97,16 +97,6 @@ static sdx_status graph_list(Import *im, Scope *s, Node *owner, const PAttr *p, 
     return SDX_OK;
 }
 
-static sdx_status string_list(Import *im, const PAttr *p, Attr *a, Err *err)
-{
-    Str *list = sdx_arena_array(&im->model->arena, Str, p->strings.n);
-    TRY_ARENA(list, &im->model->arena, err);
-    if (p->strings.n) memcpy(list, p->strings.v, (size_t)p->strings.n * sizeof *list);
-    a->strings = list;
-    a->n = p->strings.n;
-    return SDX_OK;
-}
-
 /* The value of p as a->type says. A scalar that is not there is 0 or empty: proto3 writers leave those out. */
 static sdx_status attr_value(Import *im, Scope *s, Node *owner, const PAttr *p, Attr *a, Err *err)
 {
@@ -129,7 +119,10 @@ static sdx_status attr_value(Import *im, Scope *s, Node *owner, const PAttr *p, 
         a->ints = p->ints;
         a->n = p->n_ints;
         return SDX_OK;
-    case ATTR_STRINGS: return string_list(im, p, a, err);
+    case ATTR_STRINGS:
+        a->strings = p->strings.v;
+        a->n = p->strings.n;
+        return SDX_OK;
     case ATTR_TENSORS: return tensor_list(im, p, a, err);
     case ATTR_GRAPHS: return graph_list(im, s, owner, p, a, err);
     case ATTR_SPARSE:

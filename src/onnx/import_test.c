@@ -353,8 +353,68 @@ static void keeps_to_limits(void)
     sdx_buf_release(b);
 }
 
+/* -- memory ------------------------------------------------------------------------------------------------------- */
+
+typedef struct Miser {
+    int64_t left; /* allocations until one fails */
+    int64_t live;
+} Miser;
+
+static void *miser_alloc(void *user, size_t nbytes, size_t align)
+{
+    Miser *m = user;
+    if (m->left-- <= 0) return NULL;
+    void *p = sdx_alloc_default.alloc(NULL, nbytes, align);
+    m->live += p != NULL;
+    return p;
+}
+
+static void miser_free(void *user, void *p)
+{
+    ((Miser *)user)->live -= p != NULL;
+    sdx_alloc_default.free(NULL, p);
+}
+
+/* Reads a text, writes it, reads that: fails at allocation 1, 2, 3, ... until it runs clean. */
+static void every_allocation_may_fail(void)
+{
+    static const char text[] = "< ir_version: 10, opset_import: [ \"\" : 18, \"local\" : 1 ] >\n"
+                               "g (float[2] x) => (float[2] y, float[2] z) <int64[20000] big = {0}> {\n"
+                               "  [call] y, q = local.twice <lo = 0.25> (x)  z = local.clamp:two (q)\n"
+                               "}\n" FUNCTIONS;
+    char *large = malloc(sizeof text + 80000);
+    const char *cut = strstr(text, "{0}");
+    size_t n = (size_t)(cut - text) + 1;
+    memcpy(large, text, n);
+    for (int i = 0; i < 20000; i++, n += 2) memcpy(large + n, i ? ",1" : " 1", 2);
+    strcpy(large + n, cut + 2);
+    sdx_status status = SDX_OUT_OF_MEMORY;
+    for (int64_t k = 0; status != SDX_OK && k < 1000; k++) {
+        Miser miser = { .left = k };
+        Alloc a = { miser_alloc, miser_free, &miser };
+        Model *m = NULL, *again = NULL;
+        Buf *bytes = NULL;
+        Err err = { 0 };
+        status = sdx_onnx_import_text(&a, large, strlen(large), NULL, &m, &err);
+        if (status == SDX_OK) status = sdx_onnx_export_bytes(m, &bytes, &err);
+        if (status == SDX_OK) {
+            Source s;
+            sdx_source_memory(&s, &a, bytes->data, bytes->nbytes);
+            status = sdx_onnx_import(&a, &s, NULL, &again, &err);
+        }
+        CHECK(status == SDX_OK || status == SDX_OUT_OF_MEMORY);
+        sdx_model_destroy(again);
+        sdx_model_destroy(m);
+        sdx_buf_release(bytes);
+        if (!CHECK_INT(miser.live, 0)) break;
+    }
+    CHECK_INT(status, SDX_OK);
+    free(large);
+}
+
 SUITE(import_test)
 {
+    RUN(every_allocation_may_fail);
     RUN(only_nodes_make_a_graph);
     RUN(reads_headers_types_and_constants);
     RUN(constant_nodes_become_constants);

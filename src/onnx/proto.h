@@ -1,7 +1,7 @@
 /* The messages of an ONNX file as C structs: what the binary and the textual reader give, and import consumes.
  *
  * They live in a scratch arena until the import ends. Strings are spans of the file (or of the text) and are not
- * NUL-terminated; numbers of list attributes are in the model's arena, since nodes keep them. Elements of tensors stay
+ * NUL-terminated; lists of numbers and strings of attributes are in the model's arena, since nodes keep them. Elements of tensors stay
  * where they are until proto_tensor.c is asked for them. Fields that never change a result are not here: doc strings
  * but the model's, denotations, quantisation annotations, training graphs, device placement. */
 #ifndef SDX_ONNX_PROTO_H
@@ -76,7 +76,7 @@ typedef struct PAttr {
     float *floats;
     int64_t *ints;
     int64_t n_floats, n_ints;
-    PLIST(Str) strings;
+    PLIST(Str) strings; /* in the kept arena, like floats and ints */
     PLIST(PTensor *) tensors;
     PLIST(PGraph *) graphs;
     PLIST(PSparse *) sparses;

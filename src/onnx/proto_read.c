@@ -178,15 +178,33 @@ static sdx_status read_value_info(Proto *p, Wire w, PValueInfo *v, Err *err)
 
 /* -- nodes --------------------------------------------------------------------------------------------------------- */
 
-/* How many numbers field `number` of the message holds from f on. */
+/* How many numbers (or strings: elem BYTES) field `number` of the message holds from f on. */
 static size_t count_rest(Wire w, WireField f, WireType elem)
 {
     size_t n = 0;
     uint32_t number = f.number;
     do {
-        if (f.number == number) n += sdx_wire_count(&w, &f, elem);
+        if (f.number != number) continue;
+        n += elem == WIRE_BYTES ? 1 : sdx_wire_count(&w, &f, elem);
+        if (f.type == elem) n += sdx_wire_run(&w, &f, NULL, SIZE_MAX);
     } while (sdx_wire_next(&w, &f));
     return n;
+}
+
+/* Strings of an attribute: the list has its full size at the first one. */
+static sdx_status read_strings(Proto *p, Wire *w, const WireField *f, PAttr *a, Err *err)
+{
+    if (!a->strings.v) {
+        size_t n = count_rest(*w, *f, WIRE_BYTES);
+        if (n > INT32_MAX) return sdx_fail(err, SDX_UNSUPPORTED, "an attribute holds %zu strings", n);
+        a->strings.v = sdx_arena_array(p->kept, Str, n);
+        TRY_ARENA(a->strings.v, p->kept, err);
+        a->strings.cap = (int)n;
+    }
+    a->strings.v[a->strings.n++] = sdx_wire_string(w, f);
+    if (f->type == WIRE_BYTES)
+        a->strings.n += (int)sdx_wire_run(w, f, a->strings.v + a->strings.n, (size_t)(a->strings.cap - a->strings.n));
+    return SDX_OK;
 }
 
 static sdx_status merge_graph(Proto *p, Wire *w, const WireField *f, PGraph **g, Err *err)
@@ -204,13 +222,15 @@ static sdx_status read_attr_list(Proto *p, Wire *w, const WireField *f, PAttr *a
         if (!a->floats) a->floats = sdx_arena_array(p->kept, float, count_rest(*w, *f, WIRE_4));
         TRY_ARENA(a->floats, p->kept, err);
         a->n_floats += (int64_t)sdx_wire_fixed(w, f, WIRE_4, a->floats + a->n_floats);
+        if (f->type == WIRE_4) a->n_floats += (int64_t)sdx_wire_run(w, f, a->floats + a->n_floats, SIZE_MAX);
         return SDX_OK;
     case 8:
         if (!a->ints) a->ints = sdx_arena_array(p->kept, int64_t, count_rest(*w, *f, WIRE_VARINT));
         TRY_ARENA(a->ints, p->kept, err);
         a->n_ints += (int64_t)sdx_wire_ints(w, f, a->ints + a->n_ints);
+        if (f->type == WIRE_VARINT) a->n_ints += (int64_t)sdx_wire_run(w, f, a->ints + a->n_ints, SIZE_MAX);
         return SDX_OK;
-    case 9: return add_string(p, PLIST_ADD(p->scratch, a->strings), w, f, err);
+    case 9: return read_strings(p, w, f, a, err);
     case 10: {
         PTensor **t = PLIST_ADD(p->scratch, a->tensors);
         TRY_ARENA(t, p->scratch, err);

@@ -102,7 +102,7 @@ static sdx_status add_item(Text *t, PAttr *a, Gathered *g, AttrType *type)
         if (ok) *i = one.i;
         if (ok) *f = kind == ATTR_INT ? (float)one.i : one.f;
     } else if (kind == ATTR_STRING) {
-        Str *v = PLIST_ADD(s, a->strings);
+        Str *v = PLIST_ADD(t->proto->kept, a->strings);
         if ((ok = v != NULL)) *v = one.s;
     } else if (kind == ATTR_TENSOR) {
         PTensor **v = PLIST_ADD(s, a->tensors);

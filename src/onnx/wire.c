@@ -28,10 +28,15 @@ sdx_status sdx_wire_end(const Wire *w, Err *err)
 }
 
 /* Up to ten bytes of seven bits; false when they do not end in [p, end). Bits beyond 64 are lost, as everywhere. */
-static bool varint(const uint8_t **p, const uint8_t *end, uint64_t *out)
+static inline bool varint(const uint8_t **p, const uint8_t *end, uint64_t *out)
 {
     uint64_t v = 0;
     const uint8_t *q = *p;
+    if (q < end && *q < 128) {
+        *out = *q;
+        *p = q + 1;
+        return true;
+    }
     for (int shift = 0; shift < 64; shift += 7) {
         if (q == end) return false;
         uint8_t byte = *q++;
@@ -225,5 +230,43 @@ size_t sdx_wire_fixed(Wire *w, const WireField *f, WireType elem, void *dst)
         return n;
     }
     if (n) memcpy(to, f->bytes.p, n * size);
+    return n;
+}
+
+/* The value at *p as sdx_wire_run stores it; false when it is cut off. */
+static inline bool run_value(const uint8_t **p, const uint8_t *end, WireType type, size_t at, void *dst)
+{
+    uint64_t v;
+    size_t size = type == WIRE_4 ? 4 : 8;
+    switch (type) {
+    case WIRE_VARINT:
+        if (!varint(p, end, &v)) return false;
+        if (dst) ((int64_t *)dst)[at] = (int64_t)v;
+        return true;
+    case WIRE_4:
+    case WIRE_8:
+        if ((size_t)(end - *p) < size) return false;
+        if (dst) memcpy((char *)dst + at * size, *p, size);
+        *p += size;
+        return true;
+    case WIRE_BYTES:
+        if (!varint(p, end, &v) || v > (uint64_t)(end - *p)) return false;
+        if (dst) ((Str *)dst)[at] = (Str){ (const char *)*p, (size_t)v };
+        *p += v;
+        return true;
+    }
+    return false;
+}
+
+size_t sdx_wire_run(Wire *w, const WireField *f, void *dst, size_t max)
+{
+    uint32_t key = f->number << 3 | f->type;
+    size_t n = 0;
+    if (key > 127) return 0;
+    for (const uint8_t *p = w->p; n < max && p < w->end && *p == key; n++) {
+        p++;
+        if (!run_value(&p, w->end, f->type, n, dst)) break;
+        w->p = p;
+    }
     return n;
 }

@@ -58,4 +58,9 @@ size_t sdx_wire_ints(Wire *w, const WireField *f, int64_t *dst);
 /* elem WIRE_4 or WIRE_8: copies the bits. */
 size_t sdx_wire_fixed(Wire *w, const WireField *f, WireType elem, void *dst);
 
+/* Lists of numbers or strings that are not packed come as runs of one key. Steps over the fields that follow f at once
+ * with its key, up to max, and returns how many. dst: gets int64_t, 4 or 8 bytes, or Str each, by wire type; NULL:
+ * nothing. Ends before a mistake, which sdx_wire_next then tells. */
+size_t sdx_wire_run(Wire *w, const WireField *f, void *dst, size_t max);
+
 #endif

@@ -95,6 +95,27 @@ static void bounds_nesting(void)
     CHECK_HAS(err.text, "nested too deep");
 }
 
+/* Ints one a field, as proto2 writers put them, then a cut one. */
+static void steps_over_runs(void)
+{
+    static const char bytes[] = "\x40\1\x40\xac\x02\x40\3\x48\1\x40\4\x40\x80";
+    Wire w = over(bytes, sizeof bytes - 1);
+    WireField f;
+    int64_t v[8];
+    CHECK(sdx_wire_next(&w, &f));
+    Wire ahead = w;
+    CHECK_INT(sdx_wire_run(&ahead, &f, NULL, SIZE_MAX), 2);
+    CHECK_INT(sdx_wire_run(&w, &f, v, SIZE_MAX), 2);
+    CHECK_INT(v[0], 300);
+    CHECK_INT(v[1], 3);
+    CHECK(sdx_wire_next(&w, &f));
+    CHECK_INT(f.number, 9);
+    CHECK(sdx_wire_next(&w, &f));
+    CHECK_INT(sdx_wire_run(&w, &f, v, SIZE_MAX), 0);
+    CHECK(!sdx_wire_next(&w, &f));
+    CHECK_INT(sdx_wire_end(&w, NULL), SDX_INVALID_MODEL);
+}
+
 /* Long enough to need many blocks, a borrowed piece in the middle. */
 static void writes_back_to_front(void)
 {
@@ -134,5 +155,6 @@ SUITE(wire_test)
     RUN(tells_mistakes);
     RUN(wants_the_right_wire_type);
     RUN(bounds_nesting);
+    RUN(steps_over_runs);
     RUN(writes_back_to_front);
 }
