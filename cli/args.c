@@ -233,7 +233,10 @@ static int option_dims(const Args *a, sdx_session_options *o)
 int cli_options(const Args *a, sdx_session_options *o)
 {
     static const char *const plain[][2] = {
-        { "level", "level" }, { "threads", "threads" }, { "cpu-level", "cpu_level" }, { "max-bytes", "max_bytes" },
+        { "level", "level" },
+        { "threads", "threads" },
+        { "cpu-level", "cpu_level" },
+        { "max-bytes", "max_bytes" },
     };
     sdx_error err = { 0 };
     sdx_session_options_init(o);

@@ -68,7 +68,8 @@ static sdx_status engine_open(Engine *e, const Side *side, const Args *a, const 
     }
     sdx_status st = sdx_session_open(a->words[0], o, &e->session, err);
     if (st == SDX_OK) st = sdx_binding_create(e->session, &e->binding, err);
-    for (size_t i = 0; st == SDX_OK && i < f->n; i++) st = sdx_binding_set_input(e->binding, f->names[i], f->values[i], err);
+    for (size_t i = 0; st == SDX_OK && i < f->n; i++)
+        st = sdx_binding_set_input(e->binding, f->names[i], f->values[i], err);
     return st;
 }
 
@@ -192,11 +193,14 @@ static void report(const Args *a, const Side *sides, int n)
         json_array(&j, "sides");
         for (int i = 0; i < n; i++) json_side(&j, &sides[i]);
         json_end(&j, ']');
-        if (n > 1) json_number(&j, "speedup", ratio), json_number(&j, "speedup_low", low), json_number(&j, "speedup_high", high);
+        if (n > 1)
+            json_number(&j, "speedup", ratio), json_number(&j, "speedup_low", low),
+                json_number(&j, "speedup_high", high);
         json_close(&j);
         return;
     }
-    printf("%-10s %9s %9s %9s %9s %9s %9s %8s %8s\n", "ms", "min", "p50", "p90", "p99", "session", "first", "peakMiB", "cpu/wall");
+    printf("%-10s %9s %9s %9s %9s %9s %9s %8s %8s\n", "ms", "min", "p50", "p90", "p99", "session", "first", "peakMiB",
+           "cpu/wall");
     for (int i = 0; i < n; i++) print_side(&sides[i]);
     if (n > 1) printf("speed relative to the other: %.3f  (rounds %.3f - %.3f)\n", ratio, low, high);
 }
@@ -239,7 +243,8 @@ static int bench_run(const Args *a)
             if (progress) fprintf(stderr, "\rround %lld of %lld", (long long)r + 1, (long long)rounds);
             if (run_child(side, a, &o, &f)) continue;
             const Round *bad = &side->rounds[side->n - 1];
-            return cli_fail(cli_exit_code((sdx_status)bad->status) ? cli_exit_code((sdx_status)bad->status) : EXIT_INTERNAL,
+            return cli_fail(cli_exit_code((sdx_status)bad->status) ? cli_exit_code((sdx_status)bad->status)
+                                                                   : EXIT_INTERNAL,
                             "%s: %s", side->label, bad->text);
         }
     }
@@ -248,7 +253,8 @@ static int bench_run(const Args *a)
     return EXIT_OK;
 }
 
-static const Option *const bench_tables[] = { bench_options, cli_feed_options, cli_session_options, cli_json_option, NULL };
+static const Option *const bench_tables[] = { bench_options, cli_feed_options, cli_session_options, cli_json_option,
+                                              NULL };
 
 const Command cli_bench = {
     .name = "bench",

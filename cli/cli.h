@@ -13,11 +13,11 @@
 #include "sardonyx/sardonyx.h"
 
 enum { /* exit codes */
-    EXIT_OK = 0,
-    EXIT_CHECK = 1,       /* the thing checked is not as it should be */
-    EXIT_USAGE = 2,       /* bad arguments or bad input */
-    EXIT_UNSUPPORTED = 3, /* valid, but not something this build can do */
-    EXIT_INTERNAL = 4
+       EXIT_OK = 0,
+       EXIT_CHECK = 1,       /* the thing checked is not as it should be */
+       EXIT_USAGE = 2,       /* bad arguments or bad input */
+       EXIT_UNSUPPORTED = 3, /* valid, but not something this build can do */
+       EXIT_INTERNAL = 4
 };
 
 #define CLI_SCHEMA 1 /* version of every --json document */
@@ -38,7 +38,7 @@ typedef struct Args {
     struct ArgSet {
         const Option *option;
         const char *value; /* NULL for flags */
-    } *set;
+    } * set;
 } Args;
 
 typedef struct Command {

@@ -82,7 +82,8 @@ static bool same_complex(const sdx_value *got, const sdx_value *want, const Tole
         double a = wide ? ((double *)sdx_value_data(got))[i] : ((float *)sdx_value_data(got))[i];
         double b = wide ? ((double *)sdx_value_data(want))[i] : ((float *)sdx_value_data(want))[i];
         if (!close_enough(a, b, tol, d))
-            return differ(d, "element %lld (%s): got %.9g, expected %.9g", (long long)i / 2, i % 2 ? "imaginary" : "real", a, b);
+            return differ(d, "element %lld (%s): got %.9g, expected %.9g", (long long)i / 2,
+                          i % 2 ? "imaginary" : "real", a, b);
     }
     return true;
 }
@@ -128,8 +129,7 @@ bool compare_values(const sdx_value *got, const sdx_value *want, const Tolerance
 {
     static const char *const kinds[] = { "nothing", "a tensor", "a sequence", "a map", "a sparse tensor", "?", "?" };
     sdx_kind kind = sdx_value_kind(want);
-    if (sdx_value_kind(got) != kind)
-        return differ(d, "got %s, expected %s", kinds[sdx_value_kind(got)], kinds[kind]);
+    if (sdx_value_kind(got) != kind) return differ(d, "got %s, expected %s", kinds[sdx_value_kind(got)], kinds[kind]);
     switch (kind) {
     case SDX_TENSOR: return same_tensor(got, want, tol, d);
     case SDX_SEQUENCE: return same_sequence(got, want, tol, d);

@@ -90,16 +90,22 @@ static int explain_run(const Args *a)
     if (code != EXIT_OK) return code;
     if (args_flag(a, "memory")) code = plan_bytes(a, s, &nbytes);
     Json j;
-    if (as_json) json_open(&j, stdout, "explain"), json_array(&j, "rewrites");
-    else printf("rewrites\n");
+    if (as_json)
+        json_open(&j, stdout, "explain"), json_array(&j, "rewrites");
+    else
+        printf("rewrites\n");
     sdx_session_each_rewrite(s, put_rewrite, as_json ? &j : NULL);
-    if (as_json) json_end(&j, ']'), json_array(&j, "nodes");
-    else printf("nodes\n");
+    if (as_json)
+        json_end(&j, ']'), json_array(&j, "nodes");
+    else
+        printf("nodes\n");
     sdx_session_each_node(s, put_node, as_json ? &j : NULL);
     if (as_json) json_end(&j, ']');
     if (args_flag(a, "memory") && code == EXIT_OK) {
-        if (as_json) json_int(&j, "plan_bytes", (int64_t)nbytes);
-        else printf("working memory for these shapes: %zu bytes\n", nbytes);
+        if (as_json)
+            json_int(&j, "plan_bytes", (int64_t)nbytes);
+        else
+            printf("working memory for these shapes: %zu bytes\n", nbytes);
     }
     if (as_json) json_close(&j);
     sdx_session_release(s);

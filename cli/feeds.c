@@ -3,13 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/media.h"
 #include "cli/npy.h"
+#include "cli/npz.h"
 
 const Option cli_feed_options[] = {
-    { "input", 'i', "NAME=FILE", "feed an input from .npy, .pb or .raw; `FILE` alone feeds the only input" },
+    { "input", 'i', "NAME=FILE", "feed from .npy .npz .pb .raw .png .jpg .wav; FILE alone feeds the only input" },
     { "shape", 's', "NAME:1x3x8x8", "shape of a made-up or raw input" },
     { "fill", 0, "HOW", "made-up inputs: random (default), zero, one, or a number" },
     { "seed", 0, "N", "of random fills; default 1" },
+    { "mean", 0, "X", "of pictures, which floats get as (pixel / 255 - mean) / std; default 0" },
+    { "std", 0, "X", "of pictures; default 1" },
     { NULL, 0, NULL, NULL },
 };
 
@@ -64,18 +68,49 @@ static sdx_status load_raw(const void *bytes, size_t n, sdx_dtype dtype, const i
     return SDX_OK;
 }
 
-sdx_status feeds_load(const char *path, const sdx_type *type, const int64_t *dims, int rank, sdx_value **out,
-                      sdx_error *err)
+/* What an input asks of a file. */
+typedef struct Wanted {
+    const char *name;
+    const sdx_type *type;
+    const int64_t *dims;
+    int rank;
+    double mean, std;
+} Wanted;
+
+static sdx_status load_npz(const void *bytes, size_t n, const Wanted *w, sdx_value **out, sdx_error *err)
+{
+    void *member;
+    size_t nmember;
+    sdx_status st = npz_member(bytes, n, w->name, &member, &nmember, err);
+    if (st != SDX_OK) return st;
+    st = npy_parse(member, nmember, sdx_type_dtype(w->type), out, err);
+    free(member);
+    return st;
+}
+
+static sdx_status load_bytes(const char *path, const void *bytes, size_t n, const Wanted *w, sdx_value **out,
+                             sdx_error *err)
+{
+    sdx_dtype dtype = sdx_type_dtype(w->type);
+    bool jpeg = ends_with(path, ".jpg") || ends_with(path, ".jpeg");
+    if (ends_with(path, ".npy")) return npy_parse(bytes, n, dtype, out, err);
+    if (ends_with(path, ".npz")) return load_npz(bytes, n, w, out, err);
+    if (ends_with(path, ".pb")) return sdx_value_parse(bytes, n, w->type, out, err);
+    if (ends_with(path, ".wav")) return media_wav(bytes, n, dtype, w->rank, out, err);
+    if (jpeg || ends_with(path, ".png"))
+        return media_image(bytes, n, jpeg, dtype, w->dims, w->rank, w->mean, w->std, out, err);
+    if (ends_with(path, ".raw") || ends_with(path, ".bin"))
+        return load_raw(bytes, n, dtype, w->dims, w->rank, out, err);
+    cli_error_set(err, SDX_INVALID_ARGUMENT, "%s: no known kind of file", path);
+    return SDX_INVALID_ARGUMENT;
+}
+
+static sdx_status load_file(const char *path, const Wanted *w, sdx_value **out, sdx_error *err)
 {
     size_t n;
-    sdx_dtype want = type ? sdx_type_dtype(type) : SDX_UNDEFINED;
     void *bytes = cli_read_file(path, &n, err);
-    sdx_status st = SDX_INVALID_ARGUMENT;
     if (!bytes) return SDX_IO;
-    if (ends_with(path, ".npy")) st = npy_parse(bytes, n, want, out, err);
-    else if (ends_with(path, ".pb")) st = sdx_value_parse(bytes, n, type, out, err);
-    else if (ends_with(path, ".raw") || ends_with(path, ".bin")) st = load_raw(bytes, n, want, dims, rank, out, err);
-    else cli_error_set(err, SDX_INVALID_ARGUMENT, "%s: no known kind of file", path);
+    sdx_status st = load_bytes(path, bytes, n, w, out, err);
     free(bytes);
     return st;
 }
@@ -97,7 +132,8 @@ static void fill_value(sdx_value *v, const char *how, uint64_t *state)
         double x;
         if (!how || strcmp(how, "random") == 0)
             x = is_float ? next_random(state) : (double)(int)(next_random(state) * (d == SDX_BOOL ? 2 : 10));
-        else x = strcmp(how, "one") == 0 ? 1 : strcmp(how, "zero") == 0 ? 0 : strtod(how, NULL);
+        else
+            x = strcmp(how, "one") == 0 ? 1 : strcmp(how, "zero") == 0 ? 0 : strtod(how, NULL);
         sdx_value_set(v, i, x);
     }
 }
@@ -113,7 +149,8 @@ static sdx_status make_value(const Args *a, const char *name, const sdx_type *ty
         cli_error_set(err, SDX_INVALID_ARGUMENT, "shape \"%s\" is not like 1x3x224x224", shape);
         return SDX_INVALID_ARGUMENT;
     }
-    if (file) return feeds_load(file, type, dims, rank < 0 ? 0 : rank, out, err);
+    Wanted w = { name, type, dims, rank < 0 ? 0 : rank, args_double(a, "mean", 0), args_double(a, "std", 1) };
+    if (file) return load_file(file, &w, out, err);
     if (sdx_type_kind(type) != SDX_TENSOR || sdx_type_dtype(type) == SDX_STRING || rank < 0) {
         cli_error_set(err, SDX_INVALID_ARGUMENT, "an input of type %s needs a file or a shape", sdx_type_string(type));
         return SDX_INVALID_ARGUMENT;

@@ -17,8 +17,4 @@ typedef struct FeedSet {
 int feeds_make(const Args *a, const sdx_session *s, FeedSet *f);
 void feeds_free(FeedSet *f);
 
-/* A value from a file, by its extension; type says what is wanted (may be NULL). */
-sdx_status feeds_load(const char *path, const sdx_type *type, const int64_t *dims, int rank, sdx_value **out,
-                      sdx_error *err);
-
 #endif

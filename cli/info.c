@@ -10,8 +10,9 @@ static const Option info_options[] = {
     { NULL, 0, NULL, NULL },
 };
 
-static const char *const fact_names[] = { "producer_name", "producer_version", "domain",     "description", "graph_name",
-                                          "graph_description", "model_version", "ir_version", "opset" };
+static const char *const fact_names[] = { "producer_name", "producer_version", "domain",
+                                          "description",   "graph_name",       "graph_description",
+                                          "model_version", "ir_version",       "opset" };
 #define N_FACTS (sizeof fact_names / sizeof *fact_names)
 
 typedef struct Counter {
@@ -45,8 +46,7 @@ typedef const sdx_type *(*PortType)(const sdx_session *, size_t);
 
 static void print_ports(const sdx_session *s, const char *title, size_t n, PortName name, PortType type)
 {
-    for (size_t i = 0; i < n; i++)
-        printf("%-10s %s: %s\n", i ? "" : title, name(s, i), sdx_type_string(type(s, i)));
+    for (size_t i = 0; i < n; i++) printf("%-10s %s: %s\n", i ? "" : title, name(s, i), sdx_type_string(type(s, i)));
 }
 
 static void json_ports(Json *j, const sdx_session *s, const char *title, size_t n, PortName name, PortType type)
@@ -66,7 +66,8 @@ static void info_json(const sdx_session *s, const Counter *c)
     Json j;
     json_open(&j, stdout, "info");
     for (size_t i = 0; i < N_FACTS; i++)
-        if (sdx_session_model_info(s, fact_names[i])) json_string(&j, fact_names[i], sdx_session_model_info(s, fact_names[i]));
+        if (sdx_session_model_info(s, fact_names[i]))
+            json_string(&j, fact_names[i], sdx_session_model_info(s, fact_names[i]));
     json_object(&j, "metadata");
     for (size_t i = 0; i < sdx_session_metadata_count(s); i++)
         json_string(&j, sdx_session_metadata_key(s, i), sdx_session_metadata_value(s, i));
@@ -92,7 +93,8 @@ static void info_print(const Args *a, const sdx_session *s, const Counter *c)
     print_ports(s, "inputs", sdx_session_input_count(s), sdx_session_input_name, sdx_session_input_type);
     print_ports(s, "outputs", sdx_session_output_count(s), sdx_session_output_name, sdx_session_output_type);
     printf("%-10s %zu:", "nodes", c->nodes);
-    for (size_t i = 0; i < c->kinds; i++) printf(" %s %zu%s", c->kind[i].name, c->kind[i].count, i + 1 < c->kinds ? "," : "");
+    for (size_t i = 0; i < c->kinds; i++)
+        printf(" %s %zu%s", c->kind[i].name, c->kind[i].count, i + 1 < c->kinds ? "," : "");
     printf("\n");
     if (args_flag(a, "nodes")) sdx_session_each_node(s, print_node, NULL);
 }
@@ -125,8 +127,10 @@ static int info_run(const Args *a)
     if (st != SDX_OK) return cli_error(a->words[0], st, &err);
     Counter c = { 0 };
     sdx_session_each_node(s, count_node, &c);
-    if (args_flag(a, "json")) info_json(s, &c);
-    else info_print(a, s, &c);
+    if (args_flag(a, "json"))
+        info_json(s, &c);
+    else
+        info_print(a, s, &c);
     sdx_session_release(s);
     return EXIT_OK;
 }

@@ -13,11 +13,16 @@ static void put_text(FILE *f, const char *s, size_t n)
         size_t len = c < 0x80 ? 1 : c >> 5 == 6 ? 2 : c >> 4 == 14 ? 3 : c >> 3 == 30 ? 4 : 0;
         bool good = len && i + len <= n;
         for (size_t k = 1; good && k < len; k++) good = ((unsigned char)s[i + k] & 0xc0) == 0x80;
-        if (!good) fputs("\\ufffd", f), i++;
-        else if (len > 1) fwrite(s + i, 1, len, f), i += len;
-        else if (c == '"' || c == '\\') fprintf(f, "\\%c", c), i++;
-        else if (c < 0x20) fprintf(f, "\\u%04x", c), i++;
-        else fputc(c, f), i++;
+        if (!good)
+            fputs("\\ufffd", f), i++;
+        else if (len > 1)
+            fwrite(s + i, 1, len, f), i += len;
+        else if (c == '"' || c == '\\')
+            fprintf(f, "\\%c", c), i++;
+        else if (c < 0x20)
+            fprintf(f, "\\u%04x", c), i++;
+        else
+            fputc(c, f), i++;
     }
     fputc('"', f);
 }
@@ -80,8 +85,10 @@ void json_int(Json *j, const char *key, int64_t value)
 void json_number(Json *j, const char *key, double value)
 {
     put_key(j, key);
-    if (isfinite(value)) fprintf(j->f, "%.9g", value);
-    else fputs("null", j->f);
+    if (isfinite(value))
+        fprintf(j->f, "%.9g", value);
+    else
+        fputs("null", j->f);
 }
 
 void json_bool(Json *j, const char *key, bool value)

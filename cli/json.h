@@ -19,7 +19,7 @@ void json_close(Json *j);
 /* key NULL inside arrays. */
 void json_object(Json *j, const char *key);
 void json_array(Json *j, const char *key);
-void json_end(Json *j, char bracket); /* '}' or ']' */
+void json_end(Json *j, char bracket);                          /* '}' or ']' */
 void json_string(Json *j, const char *key, const char *value); /* invalid UTF-8 bytes become U+FFFD */
 void json_int(Json *j, const char *key, int64_t value);
 void json_number(Json *j, const char *key, double value); /* NaN and infinities: null */

@@ -7,9 +7,10 @@ static const struct NpyType {
     const char *descr; /* without the byte order mark */
     sdx_dtype dtype;
 } npy_types[] = {
-    { "f4", SDX_FLOAT },  { "f8", SDX_DOUBLE }, { "f2", SDX_FLOAT16 }, { "i1", SDX_INT8 },      { "i2", SDX_INT16 },
-    { "i4", SDX_INT32 },  { "i8", SDX_INT64 },  { "u1", SDX_UINT8 },   { "u2", SDX_UINT16 },    { "u4", SDX_UINT32 },
-    { "u8", SDX_UINT64 }, { "b1", SDX_BOOL },   { "c8", SDX_COMPLEX64 }, { "c16", SDX_COMPLEX128 },
+    { "f4", SDX_FLOAT },     { "f8", SDX_DOUBLE },      { "f2", SDX_FLOAT16 }, { "i1", SDX_INT8 },
+    { "i2", SDX_INT16 },     { "i4", SDX_INT32 },       { "i8", SDX_INT64 },   { "u1", SDX_UINT8 },
+    { "u2", SDX_UINT16 },    { "u4", SDX_UINT32 },      { "u8", SDX_UINT64 },  { "b1", SDX_BOOL },
+    { "c8", SDX_COMPLEX64 }, { "c16", SDX_COMPLEX128 },
 };
 #define N_NPY_TYPES (sizeof npy_types / sizeof *npy_types)
 #define NPY_MAX_RANK 16
@@ -52,7 +53,8 @@ static sdx_status npy_head(const char *p, size_t n, NpyHead *h, sdx_error *err)
     h->at = (u[6] == 1 ? 10 : 12) + len;
     if (h->at > n || len > 65535) return npy_bad(err, "truncated header");
     char *dict = cli_printf("%.*s", (int)len, p + h->at - len);
-    const char *descr = strstr(dict, "'descr':"), *order = strstr(dict, "'fortran_order':"), *shape = strstr(dict, "'shape':");
+    const char *descr = strstr(dict, "'descr':"), *order = strstr(dict, "'fortran_order':"),
+               *shape = strstr(dict, "'shape':");
     const char *quote = descr ? strchr(descr + 8, '\'') : NULL, *open = shape ? strchr(shape, '(') : NULL;
     const char *close = quote ? strchr(quote + 1, '\'') : NULL;
     sdx_status st = SDX_OK;
@@ -98,8 +100,10 @@ static sdx_status npy_strings(const NpyHead *h, const char *data, size_t nbytes,
             uint32_t c = (unsigned char)from[k];
             if (wide) memcpy(&c, from + 4 * k, 4);
             if (!c) break;
-            if (wide) to += put_utf8(to, c);
-            else *to++ = (char)c;
+            if (wide)
+                to += put_utf8(to, c);
+            else
+                *to++ = (char)c;
         }
         lengths[i] = (size_t)(to - strings[i]);
     }
@@ -132,9 +136,10 @@ sdx_status npy_parse(const void *bytes, size_t nbytes, sdx_dtype want, sdx_value
     sdx_dtype dtype = SDX_UNDEFINED;
     for (size_t i = 0; i < N_NPY_TYPES; i++)
         if (strcmp(h.descr + 1, npy_types[i].descr) == 0) dtype = npy_types[i].dtype;
-    bool stands_for = want != SDX_UNDEFINED && sdx_dtype_nbits(want) % 8 == 0 && h.descr[1] != 'f' && h.descr[1] != 'c' &&
-                      strtol(h.descr + 2, NULL, 10) * 8 == sdx_dtype_nbits(want) &&
-                      (h.descr[1] == 'V' || want == SDX_BFLOAT16 || (want >= SDX_FLOAT8E4M3FN && want <= SDX_FLOAT8E5M2FNUZ));
+    bool stands_for = want != SDX_UNDEFINED && sdx_dtype_nbits(want) % 8 == 0 && h.descr[1] != 'f' &&
+                      h.descr[1] != 'c' && strtol(h.descr + 2, NULL, 10) * 8 == sdx_dtype_nbits(want) &&
+                      (h.descr[1] == 'V' || want == SDX_BFLOAT16 ||
+                       (want >= SDX_FLOAT8E4M3FN && want <= SDX_FLOAT8E5M2FNUZ));
     if (stands_for) dtype = want;
     if (dtype == SDX_UNDEFINED) return npy_bad(err, "element type is not one of ours");
     sdx_value *v;
@@ -146,7 +151,8 @@ sdx_status npy_parse(const void *bytes, size_t nbytes, sdx_dtype want, sdx_value
     }
     if (h.fortran && h.rank > 1)
         copy_fortran(&h, data, sdx_value_data(v), (size_t)sdx_dtype_nbits(dtype) / 8, (size_t)sdx_value_count(v));
-    else memcpy(sdx_value_data(v), data, sdx_value_nbytes(v));
+    else
+        memcpy(sdx_value_data(v), data, sdx_value_nbytes(v));
     *out = v;
     return SDX_OK;
 }
@@ -206,7 +212,8 @@ sdx_status npy_write(const char *path, const sdx_value *v, sdx_error *err)
     for (int i = 0; i < sdx_value_rank(v); i++)
         snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%lld,", (long long)sdx_value_dims(v)[i]);
     bool bytes_only = descr[0] == 'S' || descr[1] == '1';
-    char *dict = cli_printf("{'descr': '%c%s', 'fortran_order': False, 'shape': (%s), }", bytes_only ? '|' : '<', descr, shape);
+    char *dict = cli_printf("{'descr': '%c%s', 'fortran_order': False, 'shape': (%s), }", bytes_only ? '|' : '<', descr,
+                            shape);
     size_t len = (10 + strlen(dict) + 1 + 63) / 64 * 64; /* header and newline padded, so that data is aligned */
     char *file = cli_alloc(len + nbytes);
     memset(file, ' ', len);

@@ -11,9 +11,9 @@ typedef Opaque *Status;
 #define ORT_ENTRIES(X)                                                                                                 \
     X(2, const char *, GetErrorMessage, (Status))                                                                      \
     X(3, Status, CreateEnv, (int severity, const char *id, Opaque **))                                                 \
-    X(7, Status, CreateSession, (Opaque *env, const char *path, Opaque *options, Opaque **))                           \
-    X(9, Status, Run, (Opaque *, Opaque *, const char *const *, Opaque *const *, size_t, const char *const *, size_t,  \
-                       Opaque **))                                                                                     \
+    X(7, Status, CreateSession, (Opaque * env, const char *path, Opaque *options, Opaque **))                          \
+    X(9, Status, Run,                                                                                                  \
+      (Opaque *, Opaque *, const char *const *, Opaque *const *, size_t, const char *const *, size_t, Opaque **))      \
     X(10, Status, CreateSessionOptions, (Opaque **))                                                                   \
     X(24, Status, SetIntraOpNumThreads, (Opaque *, int))                                                               \
     X(31, Status, SessionGetOutputCount, (Opaque *, size_t *))                                                         \
@@ -97,8 +97,9 @@ static bool make_inputs(OrtClient *c, const FeedSet *f, sdx_error *err)
     for (size_t i = 0; i < f->n; i++) {
         const sdx_value *v = f->values[i];
         if (failed(c,
-                   c->ort.CreateTensorWithDataAsOrtValue(info, sdx_value_data(v), sdx_value_nbytes(v), sdx_value_dims(v),
-                                                         (size_t)sdx_value_rank(v), (int)sdx_value_dtype(v), &c->in[i]),
+                   c->ort.CreateTensorWithDataAsOrtValue(info, sdx_value_data(v), sdx_value_nbytes(v),
+                                                         sdx_value_dims(v), (size_t)sdx_value_rank(v),
+                                                         (int)sdx_value_dtype(v), &c->in[i]),
                    err))
             return false;
     }
@@ -117,7 +118,8 @@ bool ort_client_run(OrtClient *c, sdx_error *err)
 {
     for (size_t i = 0; i < c->n_out; i++) c->out[i] = NULL;
     if (failed(c,
-               c->ort.Run(c->session, NULL, c->in_names, c->in, c->n_in, (const char *const *)c->out_names, c->n_out, c->out),
+               c->ort.Run(c->session, NULL, c->in_names, c->in, c->n_in, (const char *const *)c->out_names, c->n_out,
+                          c->out),
                err))
         return false;
     for (size_t i = 0; i < c->n_out; i++) c->ort.ReleaseValue(c->out[i]);

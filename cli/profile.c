@@ -40,10 +40,13 @@ static Row *profile_row(Profile *p, const char *name, const char *op)
 static void put_trace(Profile *p, const sdx_node_event *e)
 {
     fprintf(p->trace, "%s{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":%.3f,\"dur\":%.3f,\"cat\":\"node\",\"name\":\"",
-            p->first_event ? "" : ",\n", (double)(e->start_ns - p->origin_ns) / 1e3, (double)(e->end_ns - e->start_ns) / 1e3);
+            p->first_event ? "" : ",\n", (double)(e->start_ns - p->origin_ns) / 1e3,
+            (double)(e->end_ns - e->start_ns) / 1e3);
     for (const char *s = e->name; *s; s++)
-        if (*s == '"' || *s == '\\') fprintf(p->trace, "\\%c", *s);
-        else if ((unsigned char)*s >= 0x20) fputc(*s, p->trace);
+        if (*s == '"' || *s == '\\')
+            fprintf(p->trace, "\\%c", *s);
+        else if ((unsigned char)*s >= 0x20)
+            fputc(*s, p->trace);
     fprintf(p->trace, "\",\"args\":{\"op\":\"%s\"}}", e->op_type);
     p->first_event = false;
 }
@@ -71,7 +74,8 @@ static void print_profile(const Args *a, Profile *p, int64_t runs)
     for (size_t i = 0; i < p->n && i < top; i++) {
         Row *r = &p->rows[i];
         double ns = (double)r->ns / (double)runs;
-        printf("%12.2f %5.1f%% %8lld  %-22s %s\n", ns / 1e3, 100 * ns / total, (long long)(r->count / runs), r->op, r->name);
+        printf("%12.2f %5.1f%% %8lld  %-22s %s\n", ns / 1e3, 100 * ns / total, (long long)(r->count / runs), r->op,
+               r->name);
     }
     printf("%12.2f us a run with profiling, mean of %lld\n", total / 1e3, (long long)runs);
 }
@@ -132,8 +136,10 @@ static int profile_session(const Args *a, sdx_session *s)
     feeds_free(&f);
     if (st != SDX_OK) return cli_error(a->words[0], st, &err);
     if (p.n) qsort(p.rows, p.n, sizeof *p.rows, by_time);
-    if (args_flag(a, "json")) json_profile(&p, runs);
-    else print_profile(a, &p, runs);
+    if (args_flag(a, "json"))
+        json_profile(&p, runs);
+    else
+        print_profile(a, &p, runs);
     return code;
 }
 

@@ -12,8 +12,11 @@ static void print_lines(const Args *a, const TestCase *cases, size_t n)
     for (size_t i = 0; i < n; i++) {
         const TestCase *c = &cases[i];
         if (c->result == CASE_PASSED && !args_flag(a, "verbose")) continue;
-        printf("%s %s%s%s\n", c->result == CASE_PASSED ? "ok" : c->result == CASE_SKIPPED ? "skip" : "FAIL", c->name,
-               c->text && *c->text ? ": " : "", c->text ? c->text : "");
+        printf("%s %s%s%s\n",
+               c->result == CASE_PASSED    ? "ok"
+               : c->result == CASE_SKIPPED ? "skip"
+                                           : "FAIL",
+               c->name, c->text && *c->text ? ": " : "", c->text ? c->text : "");
     }
 }
 
@@ -32,11 +35,16 @@ static void put_xml(FILE *f, const char *s)
 {
     for (; *s; s++) {
         unsigned char c = (unsigned char)*s;
-        if (c == '&') fputs("&amp;", f);
-        else if (c == '<') fputs("&lt;", f);
-        else if (c == '"') fputs("&quot;", f);
-        else if (c >= 0x20 && c < 0x7f) fputc(c, f);
-        else fputc('?', f);
+        if (c == '&')
+            fputs("&amp;", f);
+        else if (c == '<')
+            fputs("&lt;", f);
+        else if (c == '"')
+            fputs("&quot;", f);
+        else if (c >= 0x20 && c < 0x7f)
+            fputc(c, f);
+        else
+            fputc('?', f);
     }
 }
 
@@ -47,8 +55,9 @@ static void write_junit(const char *path, const TestCase *cases, size_t n, const
         cli_fail(0, "%s: cannot be written", path);
         return;
     }
-    fprintf(f, "<?xml version=\"1.0\"?>\n<testsuite name=\"sdx test\" tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n", n,
-            counts[CASE_FAILED], counts[CASE_SKIPPED]);
+    fprintf(f,
+            "<?xml version=\"1.0\"?>\n<testsuite name=\"sdx test\" tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n",
+            n, counts[CASE_FAILED], counts[CASE_SKIPPED]);
     for (size_t i = 0; i < n; i++) {
         fprintf(f, "  <testcase name=\"");
         put_xml(f, cases[i].name);
@@ -95,8 +104,10 @@ static const TestCase *find_case(const TestCase *cases, size_t n, const char *na
         size_t mid = (lo + hi) / 2;
         int order = strcmp(name, cases[mid].name);
         if (order == 0) return &cases[mid];
-        if (order < 0) hi = mid;
-        else lo = mid + 1;
+        if (order < 0)
+            hi = mid;
+        else
+            lo = mid + 1;
     }
     return NULL;
 }
@@ -138,11 +149,16 @@ int report_cases(const Args *a, const TestCase *cases, size_t n)
     }
     const char *ratchet = args_value(a, "ratchet"), *junit = args_value(a, "junit");
     if (junit) write_junit(junit, cases, n, counts);
-    if (args_flag(a, "json")) print_json(cases, n, counts);
-    else if (args_flag(a, "tap")) print_tap(cases, n);
-    else print_lines(a, cases, n);
-    if (ratchet && args_flag(a, "update-ratchet")) ratchet_write(ratchet, cases, n);
-    else if (ratchet) lost = ratchet_losses(ratchet, cases, n);
+    if (args_flag(a, "json"))
+        print_json(cases, n, counts);
+    else if (args_flag(a, "tap"))
+        print_tap(cases, n);
+    else
+        print_lines(a, cases, n);
+    if (ratchet && args_flag(a, "update-ratchet"))
+        ratchet_write(ratchet, cases, n);
+    else if (ratchet)
+        lost = ratchet_losses(ratchet, cases, n);
     FILE *f = args_flag(a, "json") ? stderr : stdout;
     if (crashes) fprintf(f, "%zu crashed\n", crashes);
     /* Under a ratchet, what fails as before is not news: the names on the list decide. */

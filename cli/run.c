@@ -46,7 +46,8 @@ static char *shape_text(const sdx_value *v)
 {
     char text[512] = "";
     for (int i = 0; i < sdx_value_rank(v); i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%lld", i ? "," : "", (long long)sdx_value_dims(v)[i]);
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%lld", i ? "," : "",
+                 (long long)sdx_value_dims(v)[i]);
     return cli_printf("%s[%s]", sdx_dtype_text(sdx_value_dtype(v)), text);
 }
 
@@ -56,8 +57,10 @@ static void print_elements(const sdx_value *v)
     for (int64_t i = 0; i < shown; i++) {
         const char *text;
         size_t len;
-        if (sdx_value_string(v, i, &text, &len, NULL) == SDX_OK) printf(" \"%.*s\"", (int)len, text);
-        else printf(" %.6g", sdx_value_get(v, i));
+        if (sdx_value_string(v, i, &text, &len, NULL) == SDX_OK)
+            printf(" \"%.*s\"", (int)len, text);
+        else
+            printf(" %.6g", sdx_value_get(v, i));
     }
     printf(n > shown ? " ...\n" : "\n");
 }

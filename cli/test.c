@@ -63,7 +63,8 @@ static void find_cases(CaseList *list, const char *dir, const char *name, int de
     if (!d) return;
     for (struct dirent *e; (e = readdir(d));) {
         if (e->d_name[0] == '.') continue;
-        char *path = cli_printf("%s/%s", dir, e->d_name), *sub = cli_printf("%s%s%s", name, *name ? "/" : "", e->d_name);
+        char *path = cli_printf("%s/%s", dir, e->d_name),
+             *sub = cli_printf("%s%s%s", name, *name ? "/" : "", e->d_name);
         struct stat st;
         if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) find_cases(list, path, sub, depth + 1);
         free(sub);
@@ -72,7 +73,10 @@ static void find_cases(CaseList *list, const char *dir, const char *name, int de
     closedir(d);
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(((const TestCase *)a)->name, ((const TestCase *)b)->name); }
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const TestCase *)a)->name, ((const TestCase *)b)->name);
+}
 
 /* -- one case, in its own process ---------------------------------------------------------------------------------- */
 
@@ -190,8 +194,8 @@ static sdx_status read_outputs(CaseRun *r, const char *dir, Feeds *f)
 static bool run_and_compare(CaseRun *r, Feeds *f)
 {
     sdx_run_options ro = SDX_RUN_OPTIONS_INIT;
-    sdx_status st = sdx_session_run(r->session, f->in_names, (const sdx_value *const *)f->in, f->n_in, f->out_names, f->out,
-                                    f->n_out, &ro, &r->err);
+    sdx_status st = sdx_session_run(r->session, f->in_names, (const sdx_value *const *)f->in, f->n_in, f->out_names,
+                                    f->out, f->n_out, &ro, &r->err);
     if (st != SDX_OK) return false;
     for (size_t i = 0; i < f->n_want; i++) {
         if (compare_values(f->out[i], f->want[i], &r->tol, &r->diff)) continue;
@@ -320,10 +324,14 @@ static void child_finish(Child *c, TestCase *t)
     t->max_rel = told ? v.max_rel : 0;
     t->seconds = told ? v.seconds : 0;
     t->crashed = !late && !clean;
-    if (late) t->text = cli_printf("timeout");
-    else if (WIFSIGNALED(status)) t->text = cli_printf("CRASH: signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
-    else if (!clean) t->text = cli_printf("CRASH: exit status %d", WEXITSTATUS(status));
-    else t->text = cli_printf("%s%s%s", v.ok ? "" : sdx_status_name((sdx_status)v.code), v.ok ? "" : ": ", v.text);
+    if (late)
+        t->text = cli_printf("timeout");
+    else if (WIFSIGNALED(status))
+        t->text = cli_printf("CRASH: signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (!clean)
+        t->text = cli_printf("CRASH: exit status %d", WEXITSTATUS(status));
+    else
+        t->text = cli_printf("%s%s%s", v.ok ? "" : sdx_status_name((sdx_status)v.code), v.ok ? "" : ": ", v.text);
     c->pid = 0;
 }
 

@@ -60,8 +60,8 @@ sdx_status sdx_api_import(const Alloc *a, const sdx_source *source, const Sessio
 sdx_status sdx_api_run_options(const sdx_run_options *o, RunOptions *out, RunTrace *trace, Err *err);
 
 /* Runs with datums taken from values, and turns results into values; fresh values come into NULL entries of outputs. */
-sdx_status sdx_api_run(sdx_session *s, const RunSpec *spec, const char *const *in_names,
-                       const sdx_value *const *inputs, size_t n_in, const char *const *out_names, sdx_value **outputs,
-                       size_t n_out, const sdx_run_options *options, Err *err);
+sdx_status sdx_api_run(sdx_session *s, const RunSpec *spec, const char *const *in_names, const sdx_value *const *inputs,
+                       size_t n_in, const char *const *out_names, sdx_value **outputs, size_t n_out,
+                       const sdx_run_options *options, Err *err);
 
 #endif

@@ -70,8 +70,10 @@ sdx_status sdx_binding_create(sdx_session *s, sdx_binding **out, sdx_error *erro
     sdx_session_retain(s);
     b->session = s;
     sdx_status st = binding_fill(b, err);
-    if (st == SDX_OK) *out = b;
-    else sdx_binding_release(b);
+    if (st == SDX_OK)
+        *out = b;
+    else
+        sdx_binding_release(b);
     return st;
 }
 

@@ -14,7 +14,14 @@ void sdx_session_options_init(sdx_session_options *o)
 
 static const char *const level_names[] = { "none", "exact", "default", "fast" };
 
-typedef enum OptionKind { OPTION_LEVEL, OPTION_INT, OPTION_INT64, OPTION_SIZE, OPTION_FLAG, OPTION_CPU_LEVEL } OptionKind;
+typedef enum OptionKind {
+    OPTION_LEVEL,
+    OPTION_INT,
+    OPTION_INT64,
+    OPTION_SIZE,
+    OPTION_FLAG,
+    OPTION_CPU_LEVEL
+} OptionKind;
 
 static const struct OptionRow {
     const char *name;
@@ -65,11 +72,14 @@ sdx_status sdx_session_options_set(sdx_session_options *o, const char *name, con
     if (end == value || *end || errno || v < 0)
         return sdx_fail(err, SDX_INVALID_ARGUMENT, "option \"%s\": \"%s\" is no number >= 0", name, value);
     void *field = (char *)o + row->offset;
-    if (row->kind == OPTION_INT64) *(int64_t *)field = v;
-    else if (row->kind == OPTION_SIZE) *(size_t *)field = (size_t)v;
+    if (row->kind == OPTION_INT64)
+        *(int64_t *)field = v;
+    else if (row->kind == OPTION_SIZE)
+        *(size_t *)field = (size_t)v;
     else if (v > INT32_MAX || (row->kind == OPTION_FLAG && v > 1))
         return sdx_fail(err, SDX_INVALID_ARGUMENT, "option \"%s\": %s is too large", name, value);
-    else *(int *)field = (int)v;
+    else
+        *(int *)field = (int)v;
     return SDX_OK;
 }
 
@@ -106,7 +116,8 @@ sdx_status sdx_api_options(sdx_session *s, const sdx_session_options *o, Session
     if (o->struct_size != sizeof *o)
         return sdx_fail(err, SDX_INVALID_ARGUMENT, "options.struct_size is %zu, this library's is %zu", o->struct_size,
                         sizeof *o);
-    if (o->level < SDX_LEVEL_NONE || o->level > SDX_LEVEL_FAST || o->threads < 0 || o->plan_cache < 0 || o->max_nodes < 0)
+    if (o->level < SDX_LEVEL_NONE || o->level > SDX_LEVEL_FAST || o->threads < 0 || o->plan_cache < 0 ||
+        o->max_nodes < 0)
         return sdx_fail(err, SDX_INVALID_ARGUMENT, "options: level, threads, plan_cache or max_nodes out of range");
     sdx_ses_options_init(out);
     out->level = (OptLevel)o->level;

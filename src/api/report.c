@@ -15,8 +15,10 @@ sdx_status sdx_session_plan_bytes(sdx_session *s, const char *const *input_names
     sdx_status st = names && in ? SDX_OK : sdx_fail(err, SDX_OUT_OF_MEMORY, "out of memory");
     for (size_t i = 0; st == SDX_OK && i < s->n_outputs; i++) names[i] = s->outputs[i].name;
     for (size_t i = 0; st == SDX_OK && i < n_inputs; i++) {
-        if (inputs[i]) in[i] = &inputs[i]->d;
-        else st = sdx_fail(err, SDX_INVALID_ARGUMENT, "input value %zu is NULL", i);
+        if (inputs[i])
+            in[i] = &inputs[i]->d;
+        else
+            st = sdx_fail(err, SDX_INVALID_ARGUMENT, "input value %zu is NULL", i);
     }
     if (st == SDX_OK) st = sdx_ses_spec(s->ses, input_names, (int)n_inputs, names, (int)s->n_outputs, &spec, err);
     if (st == SDX_OK) st = sdx_ses_plan_nbytes(s->ses, spec, in, nbytes, err);

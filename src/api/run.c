@@ -51,7 +51,8 @@ static sdx_status arrays_fill(RunArrays *r, const sdx_value *const *inputs, size
         Datum none = { .kind = DATUM_NONE };
         if (outputs[i]) {
             bool ok = outputs[i]->d.kind == DATUM_TENSOR && outputs[i]->d.t.dtype != DT_STRING;
-            if (!ok) return sdx_fail(err, SDX_INVALID_ARGUMENT, "output value %zu: only tensors can be written into", i);
+            if (!ok)
+                return sdx_fail(err, SDX_INVALID_ARGUMENT, "output value %zu: only tensors can be written into", i);
         } else {
             TRY_MEM(r->fresh[i] = sdx_api_value(&sdx_alloc_default, &none), err);
         }
@@ -72,7 +73,6 @@ static void arrays_finish(RunArrays *r, sdx_value **outputs, size_t n_out, sdx_s
     }
     sdx_free(&sdx_alloc_default, r->block);
 }
-
 
 #define TRACE_MAX 64 /* values shown of one node; more are left out */
 
@@ -138,9 +138,9 @@ static sdx_status run_call(sdx_session *s, const RunSpec *spec, const char *cons
     return sdx_ses_run_names(s->ses, in_names, r->in, (int)n_in, out_names, r->out, (int)n_out, use, err);
 }
 
-sdx_status sdx_api_run(sdx_session *s, const RunSpec *spec, const char *const *in_names,
-                       const sdx_value *const *inputs, size_t n_in, const char *const *out_names, sdx_value **outputs,
-                       size_t n_out, const sdx_run_options *options, Err *err)
+sdx_status sdx_api_run(sdx_session *s, const RunSpec *spec, const char *const *in_names, const sdx_value *const *inputs,
+                       size_t n_in, const char *const *out_names, sdx_value **outputs, size_t n_out,
+                       const sdx_run_options *options, Err *err)
 {
     RunArrays r;
     TRY(arrays_init(&r, n_in, n_out, err));

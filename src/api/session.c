@@ -47,7 +47,8 @@ sdx_status sdx_api_import(const Alloc *a, const sdx_source *source, const Sessio
         return sdx_fail(err, SDX_INVALID_ARGUMENT, "source is NULL or its struct_size is not %zu", sizeof *source);
     int ways = (source->path != NULL) + (source->data != NULL) + (source->fd >= 0) + (source->read != NULL);
     if (ways != 1)
-        return sdx_fail(err, SDX_INVALID_ARGUMENT, "source: exactly one of path, data, fd and read is needed, not %d", ways);
+        return sdx_fail(err, SDX_INVALID_ARGUMENT, "source: exactly one of path, data, fd and read is needed, not %d",
+                        ways);
     Source src;
     if (source->path) {
         ImportOptions io = { .load = source->copy ? LOAD_COPY : LOAD_MAP,
@@ -57,8 +58,10 @@ sdx_status sdx_api_import(const Alloc *a, const sdx_source *source, const Sessio
         return sdx_onnx_import_path(a, source->path, &io, out, err);
     }
     if (source->data) return import_memory(a, source, o, kept, out, err);
-    if (source->read) sdx_source_callback(&src, a, source->read, source->user, source->nbytes);
-    else TRY(sdx_source_fd(&src, a, source->fd, err));
+    if (source->read)
+        sdx_source_callback(&src, a, source->read, source->user, source->nbytes);
+    else
+        TRY(sdx_source_fd(&src, a, source->fd, err));
     return import_source(a, &src, source, o, out, err);
 }
 

@@ -114,7 +114,8 @@ sdx_status sdx_tensor_create_strings(const int64_t *dims, int rank, const char *
     for (int64_t i = 0; i < n && st == SDX_OK; i++) {
         if (!strings[i] && !(lengths && lengths[i] == 0))
             st = sdx_fail(err, SDX_INVALID_ARGUMENT, "string %lld is NULL", (long long)i);
-        else list[i] = (Str){ strings[i], lengths ? lengths[i] : strlen(strings[i]) };
+        else
+            list[i] = (Str){ strings[i], lengths ? lengths[i] : strlen(strings[i]) };
     }
     t.data = list;
     Datum d;
@@ -217,10 +218,7 @@ sdx_status sdx_sequence_append(sdx_value *seq, const sdx_value *item, sdx_error 
     return sdx_seq_insert(seq->d.seq, seq->d.seq->n, &item->d, err);
 }
 
-int64_t sdx_sequence_count(const sdx_value *seq)
-{
-    return seq && seq->d.kind == DATUM_SEQUENCE ? seq->d.seq->n : 0;
-}
+int64_t sdx_sequence_count(const sdx_value *seq) { return seq && seq->d.kind == DATUM_SEQUENCE ? seq->d.seq->n : 0; }
 
 sdx_dtype sdx_sequence_dtype(const sdx_value *seq)
 {

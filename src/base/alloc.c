@@ -38,10 +38,7 @@ struct ArenaBlock {
 #define BLOCK_MIN ((size_t)4 << 10)
 #define BLOCK_MAX ((size_t)256 << 10)
 
-void sdx_arena_init(Arena *a, const Alloc *alloc, size_t limit)
-{
-    *a = (Arena){ .alloc = alloc, .limit = limit };
-}
+void sdx_arena_init(Arena *a, const Alloc *alloc, size_t limit) { *a = (Arena){ .alloc = alloc, .limit = limit }; }
 
 void sdx_arena_fini(Arena *a)
 {

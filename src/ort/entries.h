@@ -36,8 +36,8 @@ OrtStatus *sdx_ort_AddSessionConfigEntry(OrtSessionOptions *o, const char *key, 
 
 /* ort_session.c */
 OrtStatus *sdx_ort_CreateSession(const OrtEnv *env, const char *path, const OrtSessionOptions *o, OrtSession **out);
-OrtStatus *sdx_ort_CreateSessionFromArray(const OrtEnv *env, const void *data, size_t nbytes, const OrtSessionOptions *o,
-                                          OrtSession **out);
+OrtStatus *sdx_ort_CreateSessionFromArray(const OrtEnv *env, const void *data, size_t nbytes,
+                                          const OrtSessionOptions *o, OrtSession **out);
 void sdx_ort_ReleaseSession(OrtSession *s);
 OrtStatus *sdx_ort_SessionGetInputCount(const OrtSession *s, size_t *out);
 OrtStatus *sdx_ort_SessionGetOutputCount(const OrtSession *s, size_t *out);

@@ -50,7 +50,10 @@ static const OrtMemoryInfo *allocator_info(const OrtAllocator *self)
 }
 
 static OrtAllocator default_allocator = {
-    .version = ORT_API_VERSION, .Alloc = allocator_alloc, .Free = allocator_free, .Info = allocator_info,
+    .version = ORT_API_VERSION,
+    .Alloc = allocator_alloc,
+    .Free = allocator_free,
+    .Info = allocator_info,
     .Reserve = allocator_alloc,
 };
 

@@ -11,8 +11,18 @@
 #define ORT_VERSION_TEXT "1.31.1" /* clients compare the second part with the API version they ask for */
 
 typedef enum OrtErrorCode {
-    ORT_OK, ORT_FAIL, ORT_INVALID_ARGUMENT, ORT_NO_SUCHFILE, ORT_NO_MODEL, ORT_ENGINE_ERROR, ORT_RUNTIME_EXCEPTION,
-    ORT_INVALID_PROTOBUF, ORT_MODEL_LOADED, ORT_NOT_IMPLEMENTED, ORT_INVALID_GRAPH, ORT_EP_FAIL
+    ORT_OK,
+    ORT_FAIL,
+    ORT_INVALID_ARGUMENT,
+    ORT_NO_SUCHFILE,
+    ORT_NO_MODEL,
+    ORT_ENGINE_ERROR,
+    ORT_RUNTIME_EXCEPTION,
+    ORT_INVALID_PROTOBUF,
+    ORT_MODEL_LOADED,
+    ORT_NOT_IMPLEMENTED,
+    ORT_INVALID_GRAPH,
+    ORT_EP_FAIL
 } OrtErrorCode;
 
 typedef struct OrtStatus {
@@ -58,8 +68,8 @@ typedef struct OrtSessionOptions {
 typedef struct OrtTensorTypeAndShapeInfo {
     DType dtype;
     int rank;
-    int64_t dims[SDX_MAX_RANK];         /* -1: symbolic */
-    const char *symbols[SDX_MAX_RANK];  /* point into `names` */
+    int64_t dims[SDX_MAX_RANK];        /* -1: symbolic */
+    const char *symbols[SDX_MAX_RANK]; /* point into `names` */
     char *names;
 } OrtTensorTypeAndShapeInfo;
 

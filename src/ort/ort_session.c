@@ -37,7 +37,8 @@ static sdx_status write_optimized(const char *path, const char *model_path, cons
     return st;
 }
 
-static sdx_status session_open(Model **m, const SessionOptions *so, const OrtSessionOptions *o, OrtSession **out, Err *err)
+static sdx_status session_open(Model **m, const SessionOptions *so, const OrtSessionOptions *o, OrtSession **out,
+                               Err *err)
 {
     OrtSession *s = sdx_alloc_zero(&sdx_alloc_default, sizeof *s);
     if (!s) {
@@ -49,8 +50,10 @@ static sdx_status session_open(Model **m, const SessionOptions *so, const OrtSes
         s->profile = sdx_ort_profile_create(o->profile_prefix);
         if (!s->profile) st = sdx_fail(err, SDX_OUT_OF_MEMORY, "out of memory");
     }
-    if (st == SDX_OK) *out = s;
-    else sdx_ort_ReleaseSession(s);
+    if (st == SDX_OK)
+        *out = s;
+    else
+        sdx_ort_ReleaseSession(s);
     return st;
 }
 
@@ -71,8 +74,8 @@ OrtStatus *sdx_ort_CreateSession(const OrtEnv *env, const char *path, const OrtS
     return sdx_ort_status(st, &err);
 }
 
-OrtStatus *sdx_ort_CreateSessionFromArray(const OrtEnv *env, const void *data, size_t nbytes, const OrtSessionOptions *o,
-                                          OrtSession **out)
+OrtStatus *sdx_ort_CreateSessionFromArray(const OrtEnv *env, const void *data, size_t nbytes,
+                                          const OrtSessionOptions *o, OrtSession **out)
 {
     (void)env;
     SessionOptions so;
@@ -178,7 +181,8 @@ static bool call_init(Call *c, size_t n_in, size_t n_out)
     c->fresh = c->small_fresh;
     c->block = NULL;
     if (n_in <= RUN_SMALL && n_out <= RUN_SMALL) return true;
-    char *p = c->block = sdx_alloc(&sdx_alloc_default, n_out * (sizeof *c->out + sizeof *c->fresh) + n_in * sizeof *c->in);
+    char *p = c->block = sdx_alloc(&sdx_alloc_default,
+                                   n_out * (sizeof *c->out + sizeof *c->fresh) + n_in * sizeof *c->in);
     if (!p) return false;
     c->out = (Datum *)p;
     c->fresh = (OrtValue **)(p + n_out * sizeof *c->out);
@@ -206,8 +210,8 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static sdx_status call_run(OrtSession *s, Call *c, const char *const *in_names, size_t n_in, const char *const *out_names,
-                           size_t n_out, Err *err)
+static sdx_status call_run(OrtSession *s, Call *c, const char *const *in_names, size_t n_in,
+                           const char *const *out_names, size_t n_out, Err *err)
 {
     if (!s->profile)
         return sdx_ses_run_names(s->ses, in_names, c->in, (int)n_in, out_names, c->out, (int)n_out, NULL, err);
@@ -234,8 +238,10 @@ OrtStatus *sdx_ort_Run(OrtSession *s, const OrtRunOptions *ro, const char *const
     if (st == SDX_OK) st = call_run(s, &c, in_names, n_in, out_names, n_out, &err);
     for (size_t i = 0; i < n_out; i++) {
         if (!c.fresh[i]) continue;
-        if (st == SDX_OK) c.fresh[i]->d = c.out[i], out[i] = c.fresh[i];
-        else sdx_free(&sdx_alloc_default, c.fresh[i]);
+        if (st == SDX_OK)
+            c.fresh[i]->d = c.out[i], out[i] = c.fresh[i];
+        else
+            sdx_free(&sdx_alloc_default, c.fresh[i]);
     }
     sdx_free(&sdx_alloc_default, c.block);
     return sdx_ort_status(st, &err);

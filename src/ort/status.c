@@ -11,10 +11,7 @@ static union {
     char bytes[64];
 } no_memory = { .bytes = { 0 } };
 
-OrtStatus *sdx_ort_no_memory(void)
-{
-    return &no_memory.status;
-}
+OrtStatus *sdx_ort_no_memory(void) { return &no_memory.status; }
 
 OrtStatus *sdx_ort_CreateStatus(OrtErrorCode code, const char *text)
 {
@@ -48,7 +45,10 @@ OrtStatus *sdx_ort_status(sdx_status st, const Err *err)
     return sdx_ort_CreateStatus(code == ORT_OK ? ORT_FAIL : code, err->text);
 }
 
-OrtErrorCode sdx_ort_GetErrorCode(const OrtStatus *s) { return !s ? ORT_OK : s == &no_memory.status ? ORT_FAIL : s->code; }
+OrtErrorCode sdx_ort_GetErrorCode(const OrtStatus *s)
+{
+    return !s ? ORT_OK : s == &no_memory.status ? ORT_FAIL : s->code;
+}
 
 const char *sdx_ort_GetErrorMessage(const OrtStatus *s)
 {

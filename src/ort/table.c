@@ -21,9 +21,9 @@ typedef void (*OrtFn)(void);
 static void *missing_value(void) { return NULL; }
 
 static const OrtFn table[] = {
-#define ORT_HAVE(name) (OrtFn)sdx_ort_##name,
-#define ORT_STATUS(name) (OrtFn)missing_##name,
-#define ORT_VALUE(name) (OrtFn)missing_value,
+#define ORT_HAVE(name) (OrtFn) sdx_ort_##name,
+#define ORT_STATUS(name) (OrtFn) missing_##name,
+#define ORT_VALUE(name) (OrtFn) missing_value,
 #include "ort/ort_api.def"
 #undef ORT_HAVE
 #undef ORT_STATUS

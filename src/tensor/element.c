@@ -11,10 +11,10 @@ typedef struct FloatFormat {
 } FloatFormat;
 
 static const FloatFormat formats[DT_COUNT] = {
-    [DT_FLOAT16] = { 5, 10, 15, IEEE },          [DT_BFLOAT16] = { 8, 7, 127, IEEE },
-    [DT_FLOAT8E4M3FN] = { 4, 3, 7, FN },         [DT_FLOAT8E4M3FNUZ] = { 4, 3, 8, FNUZ },
-    [DT_FLOAT8E5M2] = { 5, 2, 15, IEEE },        [DT_FLOAT8E5M2FNUZ] = { 5, 2, 16, FNUZ },
-    [DT_FLOAT4E2M1] = { 2, 1, 1, FINITE },       [DT_FLOAT6E2M3] = { 2, 3, 1, FINITE },
+    [DT_FLOAT16] = { 5, 10, 15, IEEE },    [DT_BFLOAT16] = { 8, 7, 127, IEEE },
+    [DT_FLOAT8E4M3FN] = { 4, 3, 7, FN },   [DT_FLOAT8E4M3FNUZ] = { 4, 3, 8, FNUZ },
+    [DT_FLOAT8E5M2] = { 5, 2, 15, IEEE },  [DT_FLOAT8E5M2FNUZ] = { 5, 2, 16, FNUZ },
+    [DT_FLOAT4E2M1] = { 2, 1, 1, FINITE }, [DT_FLOAT6E2M3] = { 2, 3, 1, FINITE },
     [DT_FLOAT6E3M2] = { 3, 2, 3, FINITE },
 };
 
@@ -46,8 +46,10 @@ uint64_t sdx_element_bits(DType d, const void *data, int64_t i)
 void sdx_element_set_bits(DType d, void *data, int64_t i, uint64_t bits)
 {
     unsigned width = (unsigned)sdx_dtype_bits(d);
-    if (width < 8) stream_set(data, i, width, bits);
-    else memcpy((char *)data + (size_t)i * (width / 8), &bits, width > 64 ? 8 : width / 8);
+    if (width < 8)
+        stream_set(data, i, width, bits);
+    else
+        memcpy((char *)data + (size_t)i * (width / 8), &bits, width > 64 ? 8 : width / 8);
 }
 
 int64_t sdx_element_get_packed(DType d, const void *data, int64_t i)

@@ -21,8 +21,10 @@ bool sdx_shape_count(const int64_t *dims, int rank, int64_t *count)
     bool empty = false;
     for (int i = 0; i < rank; i++) {
         if (dims[i] < 0) return false;
-        if (dims[i] == 0) empty = true;
-        else if (!sdx_mul_i64(&n, n, dims[i])) return false;
+        if (dims[i] == 0)
+            empty = true;
+        else if (!sdx_mul_i64(&n, n, dims[i]))
+            return false;
     }
     *count = empty ? 0 : n;
     return true;

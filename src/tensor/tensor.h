@@ -46,8 +46,7 @@ typedef uint32_t DTypeSet;
 #define TS_BOOL DT_BIT(DT_BOOL)
 #define TS_STR DT_BIT(DT_STRING)
 #define TS_CPX (DT_BIT(DT_COMPLEX64) | DT_BIT(DT_COMPLEX128))
-#define TS_F8                                                                                                          \
-    (DT_BIT(DT_FLOAT8E4M3FN) | DT_BIT(DT_FLOAT8E4M3FNUZ) | DT_BIT(DT_FLOAT8E5M2) | DT_BIT(DT_FLOAT8E5M2FNUZ))
+#define TS_F8 (DT_BIT(DT_FLOAT8E4M3FN) | DT_BIT(DT_FLOAT8E4M3FNUZ) | DT_BIT(DT_FLOAT8E5M2) | DT_BIT(DT_FLOAT8E5M2FNUZ))
 #define TS_E8M0 DT_BIT(DT_FLOAT8E8M0)
 #define TS_F4 DT_BIT(DT_FLOAT4E2M1)
 #define TS_F6 (DT_BIT(DT_FLOAT6E2M3) | DT_BIT(DT_FLOAT6E3M2))
@@ -57,10 +56,10 @@ typedef uint32_t DTypeSet;
 #define TS_BASIC (TS_NUM | TS_BOOL | TS_STR | TS_CPX) /* ONNX's "all tensor types" of opset 1 */
 #define TS_ALL ((DTypeSet)0x1ffffffe)
 
-int sdx_dtype_bits(DType d);              /* 0 for an unknown code */
-const char *sdx_dtype_name(DType d);      /* ONNX's text name; "undefined" */
+int sdx_dtype_bits(DType d);                        /* 0 for an unknown code */
+const char *sdx_dtype_name(DType d);                /* ONNX's text name; "undefined" */
 DType sdx_dtype_from_name(const char *s, size_t n); /* DT_NONE when unknown */
-char sdx_dtype_class(DType d);            /* the letter of dtype.def; 0 for an unknown code */
+char sdx_dtype_class(DType d);                      /* the letter of dtype.def; 0 for an unknown code */
 static inline bool sdx_dtype_is_valid(int d) { return d > 0 && d < DT_COUNT; }
 static inline bool sdx_dtype_in(DType d, DTypeSet set) { return (set >> d) & 1; }
 /* Bytes of one element; 0 for types that share bytes. */
@@ -104,8 +103,8 @@ typedef struct Sparse Sparse;
 
 typedef struct Datum {
     DatumKind kind;
-    Tensor t;  /* DATUM_TENSOR */
-    Buf *buf;  /* owns t.data (and string bytes) when not NULL; borrowed otherwise */
+    Tensor t; /* DATUM_TENSOR */
+    Buf *buf; /* owns t.data (and string bytes) when not NULL; borrowed otherwise */
     union {
         Seq *seq;
         Map *map;

@@ -7,8 +7,11 @@ static sdx_status cpu_open(const EpConfig *cfg, void **ep, Err *err)
     CpuEp *e = sdx_alloc_zero(cfg->alloc, sizeof *e);
     TRY_MEM(e, err);
     e->cfg = *cfg;
-    e->tools = (RunTools){ .kern = cfg->kern, .pool = cfg->pool, .packs = cfg->packs,
-                           .flush_subnormals = cfg->flush_subnormals, .may_round = cfg->may_round };
+    e->tools = (RunTools){ .kern = cfg->kern,
+                           .pool = cfg->pool,
+                           .packs = cfg->packs,
+                           .flush_subnormals = cfg->flush_subnormals,
+                           .may_round = cfg->may_round };
     *ep = e;
     return SDX_OK;
 }

@@ -28,8 +28,8 @@ typedef struct SubProg {
 
 typedef struct ProgNode {
     const Node *node;
-    int *in;      /* slots, -1 for absent; first the node's n_in, then n_hidden values that nested graphs capture */
-    int *out;     /* slots, -1 for outputs not asked for */
+    int *in;  /* slots, -1 for absent; first the node's n_in, then n_hidden values that nested graphs capture */
+    int *out; /* slots, -1 for outputs not asked for */
     int n_in, n_hidden, n_out;
     SubProg *subs;
     int n_subs;
@@ -37,9 +37,9 @@ typedef struct ProgNode {
 
 typedef struct ProgSlot {
     const Value *value;
-    bool is_const;          /* value->constant is its content, which no run changes */
-    int last_use;           /* the last node that reads it; n_nodes for outputs, -1 when nobody reads it */
-    int output;             /* the first output it is, or -1 */
+    bool is_const; /* value->constant is its content, which no run changes */
+    int last_use;  /* the last node that reads it; n_nodes for outputs, -1 when nobody reads it */
+    int output;    /* the first output it is, or -1 */
 } ProgSlot;
 
 struct Prog {
@@ -53,8 +53,8 @@ struct Prog {
     int n_out;
     ProgNode *nodes;
     int n_nodes;
-    bool *by_content;   /* n_in: contents that shapes depend on */
-    PlanCache plans;    /* of nested graphs; a part's plans are kept by the session */
+    bool *by_content; /* n_in: contents that shapes depend on */
+    PlanCache plans;  /* of nested graphs; a part's plans are kept by the session */
 };
 
 sdx_status sdx_prog_compile(CpuEp *ep, const EpPart *part, Prog **out, Err *err);
@@ -63,16 +63,16 @@ void sdx_prog_destroy(Prog *p); /* NULL is allowed */
 /* -- plans ---------------------------------------------------------------------------------------------------------- */
 
 typedef enum SlotKind {
-    SLOT_NONE,    /* not produced (yet) */
-    SLOT_CONST,   /* content known: d.t.data lies in the model or the plan */
-    SLOT_STATIC,  /* shape known: elements at an offset of a store */
-    SLOT_DYNAMIC  /* found while running: in the run's heap */
+    SLOT_NONE,   /* not produced (yet) */
+    SLOT_CONST,  /* content known: d.t.data lies in the model or the plan */
+    SLOT_STATIC, /* shape known: elements at an offset of a store */
+    SLOT_DYNAMIC /* found while running: in the run's heap */
 } SlotKind;
 
 typedef struct PlanSlot {
     SlotKind kind;
-    Datum d;      /* CONST: the content. STATIC: type and shape */
-    int store;    /* STATIC */
+    Datum d;   /* CONST: the content. STATIC: type and shape */
+    int store; /* STATIC */
     size_t offset;
 } PlanSlot;
 
@@ -81,17 +81,17 @@ typedef enum StoreKind { STORE_SLAB, STORE_INPUT, STORE_OUTPUT } StoreKind;
 /* Memory that slots share: views, in-place results. */
 typedef struct Store {
     StoreKind kind;
-    int index;       /* of the input or output */
+    int index; /* of the input or output */
     size_t nbytes;
     int first, last; /* nodes between which it is in use */
     size_t offset;   /* in the slab */
 } Store;
 
 typedef enum OutKind {
-    OUT_STORE,   /* made in its place */
-    OUT_COPY,    /* copied from a slot at the end: constants, strings, what aliases another output */
-    OUT_INPUT,   /* an input passed through */
-    OUT_DYNAMIC  /* moved out of a slot */
+    OUT_STORE,  /* made in its place */
+    OUT_COPY,   /* copied from a slot at the end: constants, strings, what aliases another output */
+    OUT_INPUT,  /* an input passed through */
+    OUT_DYNAMIC /* moved out of a slot */
 } OutKind;
 
 typedef struct PlanOut {
@@ -103,11 +103,11 @@ typedef struct PlanOut {
 typedef struct Step {
     sdx_status (*fn)(Run *r);
     const ProgNode *pn;
-    int node;             /* index in the program */
+    int node; /* index in the program */
     const void *state;
-    size_t scratch;       /* offset in the slab */
+    size_t scratch; /* offset in the slab */
     bool has_scratch;
-    int *drops;           /* dynamic slots that nobody reads after this step */
+    int *drops; /* dynamic slots that nobody reads after this step */
     int n_drops;
 } Step;
 
@@ -128,12 +128,12 @@ typedef struct Plan {
     PlanOut *outs;
     Patch *in_patches, *out_patches;
     int n_in_patches, n_out_patches;
-    int *dyn_inputs;      /* inputs that are no tensors, by number */
+    int *dyn_inputs; /* inputs that are no tensors, by number */
     int n_dyn_inputs;
-    int *dyn_slots;       /* slots to clear at the end of a run */
+    int *dyn_slots; /* slots to clear at the end of a run */
     int n_dyn_slots;
     size_t slab_nbytes;
-    size_t n_ptrs;        /* in and out pointers of all steps */
+    size_t n_ptrs; /* in and out pointers of all steps */
     Lock lock;
     Frame *frames;
 } Plan;
@@ -151,13 +151,13 @@ struct Frame {
     Plan *plan;
     Frame *next;
     RunEnv env;
-    RunRoot own_root;  /* used when this is a run's outermost frame */
-    Arena work;        /* states of steps that are prepared while running; over the run's heap */
-    const Step *at;    /* the step in progress */
+    RunRoot own_root; /* used when this is a run's outermost frame */
+    Arena work;       /* states of steps that are prepared while running; over the run's heap */
+    const Step *at;   /* the step in progress */
     const RunTrace *trace;
     Datum *slots;
-    Datum *outs;       /* results, before the caller gets them */
-    Run *runs;         /* one per step */
+    Datum *outs; /* results, before the caller gets them */
+    Run *runs;   /* one per step */
     char *slab;
     Err err;
 };

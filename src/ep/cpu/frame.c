@@ -43,9 +43,17 @@ static void frame_bind_step(Frame *f, const Step *s, Run *r, void ***ptrs)
     for (int i = 0; i < pn->n_in + pn->n_hidden; i++) in[i] = frame_in(f, pn->in[i]);
     for (int o = 0; o < pn->n_out; o++) out[o] = pn->out[o] < 0 ? NULL : &f->slots[pn->out[o]];
     *ptrs = (void **)(out + pn->n_out);
-    *r = (Run){ .node = pn->node, .args = pn->node->args, .state = s->state, .n_in = pn->n_in, .n_out = pn->n_out,
-                .in = in, .out = out, .scratch = s->has_scratch ? f->slab + s->scratch : NULL, .pool = tools->pool,
-                .env = &f->env, .err = &f->err };
+    *r = (Run){ .node = pn->node,
+                .args = pn->node->args,
+                .state = s->state,
+                .n_in = pn->n_in,
+                .n_out = pn->n_out,
+                .in = in,
+                .out = out,
+                .scratch = s->has_scratch ? f->slab + s->scratch : NULL,
+                .pool = tools->pool,
+                .env = &f->env,
+                .err = &f->err };
 }
 
 static Frame *frame_create(Plan *p)
@@ -108,8 +116,7 @@ static bool fits(const Datum *bound, const Tensor *t)
 static sdx_status bound_misfit(const Frame *f, int o, const Datum *bound, const Tensor *t)
 {
     char want[160], got[160];
-    return sdx_fail((Err *)&f->err, SDX_INVALID_ARGUMENT,
-                    "output `%s` is %s%s; the buffer bound to it is for %s%s",
+    return sdx_fail((Err *)&f->err, SDX_INVALID_ARGUMENT, "output `%s` is %s%s; the buffer bound to it is for %s%s",
                     f->plan->prog->slots[f->plan->prog->outputs[o]].value->name, sdx_dtype_name(t->dtype),
                     sdx_dims_text(want, sizeof want, t->dims, t->rank), sdx_dtype_name(bound->t.dtype),
                     sdx_dims_text(got, sizeof got, bound->t.dims, bound->t.rank));
@@ -277,8 +284,7 @@ static sdx_status steps_watched(Frame *f)
         TRY(sdx_root_poll(f->env.root, &f->err));
         int64_t from = f->trace ? sdx_now_ns() : 0;
         TRY(s->fn(r));
-        if (f->trace)
-            f->trace->node(f->trace->user, r->node, from, sdx_now_ns(), r->in, r->n_in, r->out, r->n_out);
+        if (f->trace) f->trace->node(f->trace->user, r->node, from, sdx_now_ns(), r->in, r->n_in, r->out, r->n_out);
         if (s->n_drops) drop_slots(f, s->drops, s->n_drops);
     }
     return sdx_root_poll(f->env.root, &f->err);
@@ -313,7 +319,8 @@ static void frame_reset(Frame *f)
 static sdx_status frame_run(Frame *f, const EpIo *io, bool nested)
 {
     sdx_status st = frame_steps(f, io, nested);
-    if (st == SDX_OK) outs_move(f, io, nested);
+    if (st == SDX_OK)
+        outs_move(f, io, nested);
     else
         for (int o = 0; o < f->plan->prog->n_out; o++) sdx_datum_clear(&f->outs[o]);
     frame_reset(f);
@@ -361,8 +368,8 @@ static sdx_status frame_graph(Run *r, Graph *body, const Datum *const *in, int n
     const SubProg *sub = pn->subs;
     while (sub < pn->subs + pn->n_subs && sub->body != body) sub++;
     if (sub == pn->subs + pn->n_subs || n_in != sub->prog->n_formal || n_out != sub->prog->n_out)
-        return sdx_run_fail(r, "its nested graph takes %d inputs and gives %d outputs, not %d and %d",
-                            body->n_inputs, body->n_outputs, n_in, n_out);
+        return sdx_run_fail(r, "its nested graph takes %d inputs and gives %d outputs, not %d and %d", body->n_inputs,
+                            body->n_outputs, n_in, n_out);
     if (f->env.root->depth >= MAX_DEPTH) return sdx_run_fail(r, "graphs are nested deeper than %d", MAX_DEPTH);
 
     enum { FEW = 16 };

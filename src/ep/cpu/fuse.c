@@ -160,14 +160,20 @@ static bool act_of(const Node *n, Act *a)
     if (node_is(n, "Clip")) return clip_bounds(n, a);
     if (node_is(n, "Gelu")) return gelu_kind(n, a);
     if (node_is(n, "Swish") && attr_float(n, "alpha", 1) != 1) return false;
-    if (node_is(n, "LeakyRelu")) *a = (Act){ SDX_ACT_LEAKY, attr_float(n, "alpha", 0.01f), 0 };
+    if (node_is(n, "LeakyRelu"))
+        *a = (Act){ SDX_ACT_LEAKY, attr_float(n, "alpha", 0.01f), 0 };
     else if (node_is(n, "HardSigmoid"))
         *a = (Act){ SDX_ACT_HARDSIGMOID, attr_float(n, "alpha", 0.2f), attr_float(n, "beta", 0.5f) };
-    else if (node_is(n, "Relu")) a->act = SDX_ACT_RELU;
-    else if (node_is(n, "HardSwish")) a->act = SDX_ACT_HARDSWISH;
-    else if (node_is(n, "Sigmoid")) a->act = SDX_ACT_SIGMOID;
-    else if (node_is(n, "Swish")) a->act = SDX_ACT_SILU;
-    else if (node_is(n, "Tanh")) a->act = SDX_ACT_TANH;
+    else if (node_is(n, "Relu"))
+        a->act = SDX_ACT_RELU;
+    else if (node_is(n, "HardSwish"))
+        a->act = SDX_ACT_HARDSWISH;
+    else if (node_is(n, "Sigmoid"))
+        a->act = SDX_ACT_SIGMOID;
+    else if (node_is(n, "Swish"))
+        a->act = SDX_ACT_SILU;
+    else if (node_is(n, "Tanh"))
+        a->act = SDX_ACT_TANH;
     return a->act != SDX_ACT_NONE;
 }
 
@@ -179,7 +185,8 @@ sdx_status sdx_pass_fuse_act(Opt *o, Node *n, bool *changed)
     if (!p || attr_int(p, "act", SDX_ACT_NONE) != SDX_ACT_NONE || !act_of(n, &a)) return SDX_OK;
     product_inputs(p, in);
     if (!(m = product_like(o, n, p, in))) return (sdx_status)sdx_opt_err(o)->code;
-    bool set = sdx_node_set_int(m, "act", a.act) && sdx_node_set_float(m, "p0", a.p0) && sdx_node_set_float(m, "p1", a.p1);
+    bool set = sdx_node_set_int(m, "act", a.act) && sdx_node_set_float(m, "p0", a.p0) &&
+               sdx_node_set_float(m, "p1", a.p1);
     TRY_MEM(set, sdx_opt_err(o));
     return finish_as(o, n, m, changed);
 }

@@ -121,9 +121,12 @@ sdx_status sdx_pass_nhwc_pool(Opt *o, Node *n, bool *changed)
     bool bytes = x && (x->type.elem == DT_INT8 || x->type.elem == DT_UINT8) && node_is(n, "MaxPool");
     if (!x || (!is_image(x, 3, 5) && !bytes) || n->n_out != 1) return SDX_OK;
     Node *m = NULL;
-    if (node_is(n, "GlobalAveragePool")) TRY(global_pool(o, n, x, "ReduceMean", &m));
-    else if (node_is(n, "GlobalMaxPool")) TRY(global_pool(o, n, x, "ReduceMax", &m));
-    else if (!(m = node_like(o, n, "sdx", n->op_type, &x, 1, except))) return failed(o);
+    if (node_is(n, "GlobalAveragePool"))
+        TRY(global_pool(o, n, x, "ReduceMean", &m));
+    else if (node_is(n, "GlobalMaxPool"))
+        TRY(global_pool(o, n, x, "ReduceMax", &m));
+    else if (!(m = node_like(o, n, "sdx", n->op_type, &x, 1, except)))
+        return failed(o);
     TRY(sdx_opt_finish(o, m));
     *changed = true;
     return sdx_nhwc_replace(o, n, m->out[0]);
@@ -289,8 +292,7 @@ static sdx_status sink_per_axis(Opt *o, Node *n, bool *changed)
         if (!is_vector_of(in[i], pad ? 2 * rank : rank) && !is_vector_of(in[i], 0)) return SDX_OK;
     }
     for (int i = 1; i < n_in && i < 4; i++)
-        if (in[i] && !(pad && i == 2) && !is_vector_of(in[i], 0))
-            TRY(turn_vector(o, n->graph, in[i], rank, &in[i]));
+        if (in[i] && !(pad && i == 2) && !is_vector_of(in[i], 0)) TRY(turn_vector(o, n->graph, in[i], rank, &in[i]));
     Node *m = node_like(o, n, "", n->op_type, in, n_in, NULL);
     if (!m) return failed(o);
     TRY(sdx_opt_finish(o, m));
@@ -345,10 +347,12 @@ static const struct {
     const char *op;
     sdx_status (*sink)(Opt *o, Node *n, bool *changed);
 } sinks[] = {
-    { "Concat", sink_concat },     { "Pad", sink_per_axis },      { "Resize", sink_per_axis },
-    { "Split", sink_split },       { "ReduceMean", sink_reduce }, { "ReduceSum", sink_reduce },
-    { "ReduceMax", sink_reduce },  { "ReduceMin", sink_reduce },  { "ReduceL2", sink_reduce },
-    { "QuantizeLinear", sink_linear }, { "DequantizeLinear", sink_linear },
+    { "Concat", sink_concat },           { "Pad", sink_per_axis },
+    { "Resize", sink_per_axis },         { "Split", sink_split },
+    { "ReduceMean", sink_reduce },       { "ReduceSum", sink_reduce },
+    { "ReduceMax", sink_reduce },        { "ReduceMin", sink_reduce },
+    { "ReduceL2", sink_reduce },         { "QuantizeLinear", sink_linear },
+    { "DequantizeLinear", sink_linear },
 };
 
 sdx_status sdx_pass_nhwc_sink(Opt *o, Node *n, bool *changed)

@@ -98,8 +98,8 @@ static bool host_ints(const InferHost *h, const Infer *c, int i, DimVec *out)
     return true;
 }
 
-static sdx_status host_graph(const InferHost *h, const Infer *c, Graph *body, const Type *const *in, int n_in, Type *out,
-                             int n_out);
+static sdx_status host_graph(const InferHost *h, const Infer *c, Graph *body, const Type *const *in, int n_in,
+                             Type *out, int n_out);
 
 static void slot_type(const Planner *pl, int s, Type *t)
 {
@@ -195,9 +195,12 @@ static bool is_evaluable(Planner *pl, const ProgNode *pn, const Type *out)
         if (pn->out[o] < 0) continue;
         if (out[o].kind != TYPE_TENSOR) return false;
         Tensor t = exact_tensor(&out[o]);
-        if (!type_is_exact(&out[o])) total += def->flags & OP_DATA_SHAPE ? 0 : EVAL_MAX_NBYTES + 1;
-        else if (!sdx_tensor_nbytes(&t, &n) || n > EVAL_MAX_NBYTES) return false;
-        else total += n;
+        if (!type_is_exact(&out[o]))
+            total += def->flags & OP_DATA_SHAPE ? 0 : EVAL_MAX_NBYTES + 1;
+        else if (!sdx_tensor_nbytes(&t, &n) || n > EVAL_MAX_NBYTES)
+            return false;
+        else
+            total += n;
     }
     return total <= EVAL_MAX_NBYTES;
 }
@@ -261,8 +264,10 @@ static bool find_alias(Planner *pl, const ProgNode *pn, const Prepare *p, int o,
 {
     const OpDef *def = pn->node->def;
     size_t need, have;
-    if ((def->flags & OP_VIEW) && o == 0) *in = 0, *offset = 0;
-    else if (!def->alias || !def->alias(p, o, in, offset)) return false;
+    if ((def->flags & OP_VIEW) && o == 0)
+        *in = 0, *offset = 0;
+    else if (!def->alias || !def->alias(p, o, in, offset))
+        return false;
     if (*in >= pn->n_in || pn->in[*in] < 0) return false;
     const PlanSlot *src = plan_slot(pl, pn->in[*in]);
     return src->d.t.dtype == p->out[o]->t.dtype && sdx_tensor_nbytes(&src->d.t, &have) &&
@@ -370,9 +375,20 @@ static sdx_status plan_static(Planner *pl, const ProgNode *pn, int node, const T
         *outs[o] = (Datum){ .kind = DATUM_TENSOR, .t = exact_tensor(&out[o]) };
     }
     Prepare p = {
-        .node = n, .args = n->args, .n_in = pn->n_in, .n_out = pn->n_out, .in = in, .out = outs, .in_const = in_const,
-        .arena = &plan->arena, .kern = tools->kern, .threads = sdx_pool_threads(tools->pool),
-        .flush_subnormals = tools->flush_subnormals, .may_round = tools->may_round, .packs = tools->packs, .err = pl->err,
+        .node = n,
+        .args = n->args,
+        .n_in = pn->n_in,
+        .n_out = pn->n_out,
+        .in = in,
+        .out = outs,
+        .in_const = in_const,
+        .arena = &plan->arena,
+        .kern = tools->kern,
+        .threads = sdx_pool_threads(tools->pool),
+        .flush_subnormals = tools->flush_subnormals,
+        .may_round = tools->may_round,
+        .packs = tools->packs,
+        .err = pl->err,
     };
     bool done = false;
     TRY(take_views(pl, pn, &p, &done));
@@ -475,8 +491,10 @@ static sdx_status plan_outputs(Planner *pl)
         const PlanSlot *slot = &plan->slots[s];
         PlanOut *out = &plan->outs[o];
         *out = (PlanOut){ .kind = OUT_COPY, .slot = s, .input = s };
-        if (s < pl->prog->n_in) out->kind = OUT_INPUT;
-        else if (slot->kind == SLOT_DYNAMIC) out->kind = OUT_DYNAMIC;
+        if (s < pl->prog->n_in)
+            out->kind = OUT_INPUT;
+        else if (slot->kind == SLOT_DYNAMIC)
+            out->kind = OUT_DYNAMIC;
         else if (slot->kind == SLOT_STATIC && pl->stores[slot->store].kind == STORE_OUTPUT &&
                  pl->stores[slot->store].index == o && prog_slot(pl, s)->output == o)
             out->kind = OUT_STORE;
@@ -531,9 +549,12 @@ static sdx_status plan_memory(Planner *pl)
         if (slot->kind != SLOT_STATIC) continue;
         const Store *st = &pl->stores[slot->store];
         Patch patch = { s, st->index, slot->offset };
-        if (st->kind == STORE_INPUT) plan->in_patches[plan->n_in_patches++] = patch;
-        else if (st->kind == STORE_OUTPUT) plan->out_patches[plan->n_out_patches++] = patch;
-        else slot->offset += st->offset;
+        if (st->kind == STORE_INPUT)
+            plan->in_patches[plan->n_in_patches++] = patch;
+        else if (st->kind == STORE_OUTPUT)
+            plan->out_patches[plan->n_out_patches++] = patch;
+        else
+            slot->offset += st->offset;
         slot->store = st->kind == STORE_SLAB ? 0 : -1; /* from here on: whether it lies in the slab */
     }
     return SDX_OK;
@@ -553,7 +574,10 @@ static sdx_status plan_fill(Planner *pl, const Datum *const *in)
     plan->dyn_slots = sdx_arena_array(a, int, prog->n_slots);
     pl->known = sdx_arena_array(&pl->tmp, DimVec, prog->n_slots);
     TRY_MEM(plan->slots && plan->steps && plan->outs && plan->in_patches && plan->out_patches && plan->dyn_inputs &&
-                    plan->dyn_slots && pl->known ? plan : NULL, pl->err);
+                    plan->dyn_slots && pl->known
+                ? plan
+                : NULL,
+            pl->err);
     TRY(plan_inputs(pl, in));
     for (int i = 0; i < prog->n_nodes; i++) TRY(plan_node(pl, &prog->nodes[i], i));
     if (pl->types_only) return SDX_OK;
@@ -600,7 +624,8 @@ static const Datum **sub_inputs(Planner *pl, const ProgNode *pn, const SubProg *
             continue;
         }
         const PlanSlot *slot = plan_slot(pl, pn->in[pn->n_in + sub->captured[i - n_in]]);
-        if (slot->kind == SLOT_CONST || slot->kind == SLOT_STATIC) d[i] = (Datum){ .kind = DATUM_TENSOR, .t = slot->d.t };
+        if (slot->kind == SLOT_CONST || slot->kind == SLOT_STATIC)
+            d[i] = (Datum){ .kind = DATUM_TENSOR, .t = slot->d.t };
     }
     return d ? ptr : NULL;
 }
@@ -620,8 +645,8 @@ static sdx_status sub_types(Planner *pl, Prog *prog, const Datum *const *in, Typ
     return st == SDX_OUT_OF_MEMORY ? sdx_fail(pl->err, st, "out of memory") : SDX_OK;
 }
 
-static sdx_status host_graph(const InferHost *h, const Infer *c, Graph *body, const Type *const *in, int n_in, Type *out,
-                             int n_out)
+static sdx_status host_graph(const InferHost *h, const Infer *c, Graph *body, const Type *const *in, int n_in,
+                             Type *out, int n_out)
 {
     const NodeHost *host = (const NodeHost *)h;
     Planner *pl = host->pl;
@@ -644,8 +669,10 @@ sdx_status sdx_cpu_plan(Prog *prog, const Datum *const *in, Plan **out, Err *err
     sdx_arena_init(&pl.tmp, prog->ep->cfg.alloc, 0);
     sdx_status st = plan_fill(&pl, in);
     sdx_arena_fini(&pl.tmp);
-    if (st != SDX_OK) sdx_cpu_plan_drop(plan);
-    else *out = plan;
+    if (st != SDX_OK)
+        sdx_cpu_plan_drop(plan);
+    else
+        *out = plan;
     return st;
 }
 

@@ -67,8 +67,7 @@ static sdx_status slot_read(Compiler *c, Prog *p, const Value *v, int *slot)
 {
     *slot = slot_of(c, p, v);
     if (*slot >= 0) return SDX_OK;
-    if (!sdx_value_is_const(v))
-        return sdx_fail(c->err, SDX_INTERNAL, "value `%s` is read before it is made", v->name);
+    if (!sdx_value_is_const(v)) return sdx_fail(c->err, SDX_INTERNAL, "value `%s` is read before it is made", v->name);
     return slot_add(c, p, v, slot);
 }
 
@@ -253,8 +252,7 @@ sdx_status sdx_prog_compile(CpuEp *ep, const EpPart *part, Prog **out, Err *err)
         if (!c.entries) st = sdx_fail(err, SDX_OUT_OF_MEMORY, "out of memory");
     }
     if (st == SDX_OK)
-        st = prog_fill(&c, p, part->nodes, part->n_nodes, part->inputs, part->n_inputs, part->outputs,
-                       part->n_outputs);
+        st = prog_fill(&c, p, part->nodes, part->n_nodes, part->inputs, part->n_inputs, part->outputs, part->n_outputs);
     sdx_arena_fini(&c.tmp);
     if (st != SDX_OK) {
         sdx_prog_destroy(p);

@@ -12,7 +12,7 @@
 #include "ep/cpu/rewrites.h"
 #include "opt/match.h"
 
-typedef struct Linear { /* how a tensor is quantised */
+typedef struct Linear {  /* how a tensor is quantised */
     const Tensor *scale; /* one, or one per channel */
     int64_t n;
     double zero;
@@ -56,7 +56,8 @@ static void take_bounds(Value **v, double *lo, double *hi)
     double a = -INFINITY, b = INFINITY;
     *lo = a, *hi = b;
     if (!n || !is_private(*v) || *n->domain) return;
-    if (node_is(n, "Relu")) a = 0;
+    if (node_is(n, "Relu"))
+        a = 0;
     else if (!node_is(n, "Clip") || (node_in(n, 1) && !sdx_const_scalar(n->in[1], &a)) ||
              (node_in(n, 2) && !sdx_const_scalar(n->in[2], &b)))
         return;
@@ -116,7 +117,8 @@ static sdx_status integer_bias(Opt *o, const QConv *m, Value **out, bool *ok)
     if (!b) return SDX_OK;
     Node *dq = made_by(b, "DequantizeLinear");
     const Value *q = dq ? dq->in[0] : b, *s = dq ? node_in(dq, 1) : NULL;
-    *ok = sdx_value_is_const(q) && (!dq || (s && sdx_value_is_const(s))) && sdx_tensor_count(q->constant) == m->channels;
+    *ok = sdx_value_is_const(q) && (!dq || (s && sdx_value_is_const(s))) &&
+          sdx_tensor_count(q->constant) == m->channels;
     if (*ok && dq && node_in(dq, 2))
         for (int64_t i = 0; *ok && i < sdx_tensor_count(dq->in[2]->constant); i++)
             *ok = sdx_value_is_const(dq->in[2]) && sdx_tensor_get_double(dq->in[2]->constant, i) == 0;
@@ -128,8 +130,10 @@ static sdx_status integer_bias(Opt *o, const QConv *m, Value **out, bool *ok)
         double v = sdx_tensor_get_double(q->constant, i);
         if (s) v *= sdx_tensor_get_double(s->constant, n_scale == 1 ? 0 : i);
         v = nearbyint(v / ((double)scale_at(&m->lx, 0) * scale_at(&m->lw, i)));
-        if (!(fabs(v) < 0x1p31)) *ok = false;
-        else data[i] = (int32_t)v;
+        if (!(fabs(v) < 0x1p31))
+            *ok = false;
+        else
+            data[i] = (int32_t)v;
     }
     Tensor t = { .dtype = DT_INT32, .rank = 1, .dims = { m->channels }, .data = data };
     return *ok ? sdx_opt_constant(o, m->conv->graph, NULL, &t, out) : SDX_OK;
