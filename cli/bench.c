@@ -186,7 +186,7 @@ static void json_side(Json *j, const Side *s)
 
 static void report(const Args *a, const Side *sides, int n)
 {
-    double low, high, ratio = n > 1 ? paired_ratio(&sides[0], &sides[1], &low, &high) : 0;
+    double low = 0, high = 0, ratio = n > 1 ? paired_ratio(&sides[0], &sides[1], &low, &high) : 0;
     if (args_flag(a, "json")) {
         Json j;
         json_open(&j, stdout, "bench");

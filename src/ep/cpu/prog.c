@@ -128,7 +128,7 @@ static sdx_status prog_fill(Compiler *c, Prog *p, Node *const *nodes, int n_node
 
 static sdx_status sub_compile(Compiler *c, SubProg *sub, Graph *g, const Captures *all, const Captures *own)
 {
-    Prog *p;
+    Prog *p = NULL;
     TRY(prog_create(c->ep, &p, c->err));
     sub->body = g;
     sub->prog = p;

@@ -87,7 +87,8 @@ static void many_shapes(void)
         uint32_t state = 9;
 #define PICK(n) ((state = state * 1664525u + 1013904223u) >> 8) % (n)
         for (int i = 0; i < 300; i++) {
-            Deconv d = { .batch = 1 + PICK(2), .groups = PICK(3) ? 1 : 1 + PICK(20) };
+            Deconv d = { .batch = 1 + PICK(2) };
+            d.groups = PICK(3) ? 1 : 1 + PICK(20);
             bool depthwise = PICK(4) == 0;
             d.c_in = d.groups * (depthwise ? 1 : 1 + PICK(12));
             d.c_out = d.groups * (depthwise ? 1 : 1 + PICK(36));
