@@ -164,11 +164,24 @@ static void unmap(void *length, void *data)
 
 bool sdx_source_is_map(const Buf *b) { return b->drop == unmap; }
 
-void sdx_source_discard(const void *p, size_t n)
+static void advise(const void *p, size_t n, int advice)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t from = ((uintptr_t)p + page - 1) & ~(page - 1), to = ((uintptr_t)p + n) & ~(page - 1);
-    if (to > from) madvise((void *)from, to - from, MADV_DONTNEED);
+    if (to > from) madvise((void *)from, to - from, advice);
+}
+
+void sdx_source_discard(const void *p, size_t n) { advise(p, n, MADV_DONTNEED); }
+
+void sdx_source_expect(const void *p, size_t n)
+{
+#if defined(MADV_POPULATE_READ)
+    advise(p, n, MADV_POPULATE_READ); /* Linux 5.14; older ones refuse, and pages come one by one */
+#elif defined(__linux__)
+    advise(p, n, 22); /* its number, where the headers are older than the kernel may be */
+#else
+    advise(p, n, MADV_WILLNEED);
+#endif
 }
 
 /* NULL where the system cannot map: the caller reads instead. */

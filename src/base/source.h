@@ -48,5 +48,7 @@ sdx_status sdx_source_bytes(Source *s, uint64_t at, uint64_t n, LoadMode mode, B
 bool sdx_source_is_map(const Buf *b);
 /* Gives back the whole pages within n bytes of such a mapping. */
 void sdx_source_discard(const void *p, size_t n);
+/* They will all be read, soon: one call to the system instead of a fault every few pages. */
+void sdx_source_expect(const void *p, size_t n);
 
 #endif

@@ -16,7 +16,7 @@ typedef struct Pack {
     Tensor src;        /* type and shape */
     size_t src_nbytes, nbytes;
     struct Hold *holds;
-    const Alloc *alloc;
+    Alloc alloc;
     void *data;
 } Pack;
 
@@ -52,6 +52,7 @@ typedef struct Wanted {
     const Tensor *src;
     size_t src_nbytes, nbytes;
     bool is_mapped;
+    const Alloc *alloc; /* a copy lives as long as its last user, so sessions share within one allocator only */
 } Wanted;
 
 /* Of key, type and shape, and of the content a few samples: enough to keep unlike weights of one shape apart. */
@@ -70,7 +71,8 @@ static uint32_t pack_hash(const Wanted *w)
 static bool pack_matches(const Pack *p, const Wanted *w)
 {
     return p->hash == w->hash && p->nbytes == w->nbytes && p->variant == w->variant &&
-           p->src.dtype == w->src->dtype && !strcmp(p->key, w->key) &&
+           p->src.dtype == w->src->dtype && !strcmp(p->key, w->key) && p->alloc.alloc == w->alloc->alloc &&
+           p->alloc.user == w->alloc->user &&
            sdx_dims_equal(p->src.dims, p->src.rank, w->src->dims, w->src->rank);
 }
 
@@ -105,14 +107,14 @@ static Pack *table_find(PackCache *c, const Wanted *w, Hold **spare)
 }
 
 /* The new entry with its key in one block; data filled by the caller. */
-static Pack *pack_create(const Alloc *a, const Wanted *w)
+static Pack *pack_create(const Wanted *w)
 {
     size_t key_size = strlen(w->key) + 1, head = sdx_round_up(sizeof(Pack) + key_size, SDX_ALIGN), total;
     if (!sdx_add_size(&total, head, w->nbytes)) return NULL;
-    Pack *p = sdx_alloc(a, total);
+    Pack *p = sdx_alloc(w->alloc, total);
     if (!p) return NULL;
     *p = (Pack){ .key = (char *)(p + 1), .variant = w->variant, .hash = w->hash, .src = *w->src,
-                 .src_nbytes = w->src_nbytes, .nbytes = w->nbytes, .alloc = a, .data = (char *)p + head };
+                 .src_nbytes = w->src_nbytes, .nbytes = w->nbytes, .alloc = *w->alloc, .data = (char *)p + head };
     memcpy(p + 1, w->key, key_size);
     return p;
 }
@@ -131,18 +133,20 @@ static bool packs_is_mapped(const PackCache *c, const void *data, size_t nbytes)
 typedef void PackFn(void *user, void *dst, const Tensor *src);
 
 /* Kernels read whole elements: what the file left misaligned is packed from an aligned copy, gone again afterwards. */
-static sdx_status pack_aligned(const Alloc *a, PackFn *pack, void *user, void *dst, const Wanted *w, Err *err)
+static sdx_status pack_aligned(PackFn *pack, void *user, void *dst, const Wanted *w, Err *err)
 {
+    if (w->is_mapped) sdx_source_expect(w->src->data, w->src_nbytes);
     if (sdx_tensor_is_aligned(w->src)) {
         pack(user, dst, w->src);
         return SDX_OK;
     }
     Tensor copy = *w->src;
-    copy.data = sdx_alloc(a, w->src_nbytes);
+    copy.data = sdx_alloc(w->alloc, w->src_nbytes);
     if (!copy.data) return sdx_fail(err, SDX_OUT_OF_MEMORY, "out of memory for %zu bytes to pack from", w->src_nbytes);
     memcpy(copy.data, w->src->data, w->src_nbytes);
+    if (w->is_mapped) sdx_source_discard(w->src->data, w->src_nbytes);
     pack(user, dst, &copy);
-    sdx_free(a, copy.data);
+    sdx_free(w->alloc, copy.data);
     return SDX_OK;
 }
 
@@ -155,14 +159,14 @@ static sdx_status packs_get(PackCache *c, const Wanted *w, PackFn *pack, void *u
     sdx_unlock(&table.lock);
     if (!found) {
         /* Packed outside the lock. Should another session have been faster, its copy is taken and ours dropped. */
-        Pack *made = pack_create(c->alloc, w);
+        Pack *made = pack_create(w);
         if (!made) {
             sdx_free(c->alloc, spare);
             return sdx_fail(err, SDX_OUT_OF_MEMORY, "out of memory for %zu bytes of packed weights", w->nbytes);
         }
-        sdx_status st = pack_aligned(c->alloc, pack, user, made->data, w, err);
+        sdx_status st = pack_aligned(pack, user, made->data, w, err);
         if (st != SDX_OK) {
-            sdx_free(made->alloc, made);
+            sdx_free(w->alloc, made);
             sdx_free(c->alloc, spare);
             return st;
         }
@@ -177,12 +181,19 @@ static sdx_status packs_get(PackCache *c, const Wanted *w, PackFn *pack, void *u
             spare = NULL;
         }
         sdx_unlock(&table.lock);
-        if (made) sdx_free(made->alloc, made);
+        if (made) sdx_free(w->alloc, made);
     }
     if (w->is_mapped) sdx_source_discard(w->src->data, w->src_nbytes);
     sdx_free(c->alloc, spare);
     *out = found->data;
     return SDX_OK;
+}
+
+/* Does the content live as long as the session? What a plan computed for itself does not. */
+static bool is_of_model(const Prepare *p, int i)
+{
+    const Value *v = p->node->in[i];
+    return v && sdx_value_is_const(v) && v->constant->data == p->in[i]->t.data;
 }
 
 sdx_status sdx_prepare_pack(Prepare *p, int i, const char *key, size_t nbytes,
@@ -193,11 +204,12 @@ sdx_status sdx_prepare_pack(Prepare *p, int i, const char *key, size_t nbytes,
     if (!d || d->kind != DATUM_TENSOR || !p->in_const[i] || !sdx_tensor_nbytes(&d->t, &w.src_nbytes))
         return sdx_prepare_fail(p, SDX_INTERNAL, "input %d is to be packed but is no constant", i);
     w.src = &d->t;
-    if (!p->packs) {
+    w.alloc = p->packs ? p->packs->alloc : p->arena->alloc;
+    if (!p->packs || !is_of_model(p, i)) {
         void *dst = sdx_arena_alloc(p->arena, nbytes, SDX_ALIGN);
         TRY_MEM(dst, p->err);
         *out = dst;
-        return pack_aligned(p->arena->alloc, pack, user, dst, &w, p->err);
+        return pack_aligned(pack, user, dst, &w, p->err);
     }
     w.hash = pack_hash(&w);
     w.is_mapped = packs_is_mapped(p->packs, w.src->data, w.src_nbytes);
@@ -240,7 +252,10 @@ void sdx_packs_destroy(PackCache *c)
         sdx_lock(&table.lock);
         Pack *last = hold_drop(h);
         sdx_unlock(&table.lock);
-        if (last) sdx_free(last->alloc, last);
+        if (last) {
+            Alloc a = last->alloc;
+            sdx_free(&a, last);
+        }
         sdx_free(c->alloc, h);
     }
     sdx_free(c->alloc, c);

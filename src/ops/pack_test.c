@@ -20,7 +20,10 @@ static sdx_status get(PackCache *c, float *data, int64_t n, const char *key, con
     const Datum *in = &d;
     bool is_const = true;
     float two = 2;
-    Prepare p = { .n_in = 1, .in = &in, .in_const = &is_const, .kern = &kern, .packs = c };
+    Value value = { .constant = &d.t };
+    Value *values[1] = { &value };
+    Node node = { .in = values, .n_in = 1 };
+    Prepare p = { .node = &node, .n_in = 1, .in = &in, .in_const = &is_const, .kern = &kern, .packs = c };
     return sdx_prepare_pack(&p, 0, key, (size_t)n * sizeof(float), pack_doubled, &two, out);
 }
 
