@@ -117,6 +117,9 @@ typedef struct Prepare {
 /* Packed form of constant input i: looked up by content and key, or made once by pack(user, dst, src). */
 sdx_status sdx_prepare_pack(Prepare *p, int i, const char *key, size_t nbytes,
                             void (*pack)(void *user, void *dst, const Tensor *src), void *user, const void **out);
+/* The same for what follows from the node's attributes alone: made once per session; make gets src NULL. */
+sdx_status sdx_prepare_derive(Prepare *p, const char *key, size_t nbytes,
+                              void (*make)(void *user, void *dst, const Tensor *src), void *user, const void **out);
 sdx_status sdx_prepare_fail(const Prepare *p, sdx_status code, const char *fmt, ...) SDX_PRINTF(3, 4);
 
 typedef struct RunEnv RunEnv; /* of one run: cancellation, limits, heap, nested graphs */
