@@ -6,9 +6,9 @@
  *     OP_FAILS(softmax_bad_axis, "y = Softmax <axis = 5> (x)", SDX_INVALID_MODEL, "axis 5 is outside [-2, 2)",
  *             IN("float[2,2] x {0, 0, 1, 1}"))
  *
- * Each defines a test. A case is run many ways: outputs planned and made while running, inputs variable and constant, in
- * place where the operator allows, every CPU level, one thread and four, symbolic shapes. Values have the syntax of ONNX's
- * textual form. Integers, bools and strings must be equal, floats close. */
+ * Each defines a test. A case is run many ways: outputs planned and made while running, inputs variable and constant,
+ * in place where the operator allows, every CPU level, one thread and four, symbolic shapes. Values have the syntax of
+ * ONNX's textual form. Integers, bools and strings must be equal, floats close. */
 #ifndef SDX_TESTS_OP_CASE_H
 #define SDX_TESTS_OP_CASE_H
 
@@ -26,8 +26,14 @@ typedef struct OpPort {
     bool is_out;
 } OpPort;
 
-#define IN(text) { (text), false }
-#define OUT(text) { (text), true }
+#define IN(text)                                                                                                       \
+    {                                                                                                                  \
+        (text), false                                                                                                  \
+    }
+#define OUT(text)                                                                                                      \
+    {                                                                                                                  \
+        (text), true                                                                                                   \
+    }
 
 #define OP_NEWEST 28
 #define OP_CASE(name, node, ...) OP_CASE_AT(name, OP_NEWEST, node, __VA_ARGS__)
@@ -71,8 +77,10 @@ static inline bool op_case_open(OpCase *c, int opset, const char *node, const Op
     size_t n = 0, ni = 0, no = 0;
     for (const OpPort *p = ports; p->text; p++) {
         int head = op_port_head(p->text);
-        if (p->is_out) no += (size_t)snprintf(out + no, sizeof out - no, "%s%.*s", no ? ", " : "", head, p->text);
-        else ni += (size_t)snprintf(in + ni, sizeof in - ni, "%s%.*s", ni ? ", " : "", head, p->text);
+        if (p->is_out)
+            no += (size_t)snprintf(out + no, sizeof out - no, "%s%.*s", no ? ", " : "", head, p->text);
+        else
+            ni += (size_t)snprintf(in + ni, sizeof in - ni, "%s%.*s", ni ? ", " : "", head, p->text);
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%.*s = %s", n ? ", " : "", head, p->text, p->text + head);
         if (!CHECK(n < sizeof text && ni < sizeof in && no < sizeof out)) return false;
     }
@@ -125,8 +133,8 @@ static inline sdx_status op_case_output(OpRun *r, const Node *n, int i, const Ty
     for (int k = 0; k < t->shape.rank; k++) numbers &= t->shape.dims[k] >= 0;
     if (!numbers || way->dynamic) return SDX_OK;
     Datum *x = n->n_in && n->in[0] ? &r->value[n->in[0]->id] : NULL;
-    if (way->in_place && i == 0 && (n->def->flags & OP_INPLACE) && x && x->kind == DATUM_TENSOR && t->elem == x->t.dtype &&
-        sdx_dims_equal(t->shape.dims, t->shape.rank, x->t.dims, x->t.rank))
+    if (way->in_place && i == 0 && (n->def->flags & OP_INPLACE) && x && x->kind == DATUM_TENSOR &&
+        t->elem == x->t.dtype && sdx_dims_equal(t->shape.dims, t->shape.rank, x->t.dims, x->t.rank))
         return sdx_datum_share(d, x, &sdx_alloc_default, err);
     TRY(sdx_datum_tensor(d, &sdx_alloc_default, t->elem, t->shape.rank, t->shape.dims, err));
     if (t->elem != DT_STRING) memset(d->t.data, 0xa5, d->buf->nbytes);
@@ -166,9 +174,13 @@ static inline void op_case_same(const Tensor *got, const Tensor *want)
 {
     char a[160], b[160];
     if (!CHECK_STR(sdx_dtype_name(got->dtype), sdx_dtype_name(want->dtype))) return;
-    if (!CHECK_STR(sdx_dims_text(a, sizeof a, got->dims, got->rank), sdx_dims_text(b, sizeof b, want->dims, want->rank)))
+    if (!CHECK_STR(sdx_dims_text(a, sizeof a, got->dims, got->rank),
+                   sdx_dims_text(b, sizeof b, want->dims, want->rank)))
         return;
-    double eps = want->dtype == DT_DOUBLE ? 1e-12 : want->dtype == DT_FLOAT16 ? 1e-3 : want->dtype == DT_BFLOAT16 ? 8e-3 : 2e-6;
+    double eps = want->dtype == DT_DOUBLE     ? 1e-12
+                 : want->dtype == DT_FLOAT16  ? 1e-3
+                 : want->dtype == DT_BFLOAT16 ? 8e-3
+                                              : 2e-6;
     bool real = sdx_dtype_in(want->dtype, TS_FLTB);
     int64_t n = sdx_tensor_count(want);
     for (int64_t i = 0; i < n; i++) {
@@ -248,7 +260,10 @@ static inline void op_case(int opset, const char *node, const OpPort *ports)
         for (unsigned level = 0; level < SDX_CPU_LEVELS; level++) {
             const Kern *kern = sdx_kern_at(level);
             for (unsigned way = 0; kern && way < 16; way++) {
-                OpWay w = { .dynamic = way & 1, .constant = way & 2, .in_place = way & 4, .kern = kern,
+                OpWay w = { .dynamic = way & 1,
+                            .constant = way & 2,
+                            .in_place = way & 4,
+                            .kern = kern,
                             .pool = way & 8 ? pool : NULL };
                 sdx_harness_note("%s%s%s%s%s", kern->name, w.dynamic ? " dynamic" : "", w.constant ? " constant" : "",
                                  w.in_place ? " in place" : "", w.pool ? " threads" : "");

@@ -5,7 +5,7 @@
 #include "ops/ops.h"
 
 static const char *const attr_type_names[] = {
-    "undefined", "FLOAT",   "INT",    "STRING", "TENSOR",        "GRAPH",          "FLOATS",     "INTS",
+    "undefined", "FLOAT",   "INT",    "STRING",        "TENSOR",         "GRAPH",      "FLOATS",      "INTS",
     "STRINGS",   "TENSORS", "GRAPHS", "SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS",
 };
 

@@ -44,13 +44,17 @@ static sdx_status div_infer(Infer *c)
 
 /* Comparisons are known when both sides are numbers. */
 static DimVal truth(bool known, bool v) { return known ? sdx_dimval_num(v) : sdx_dimval_unknown(); }
-static bool is_named(const SymTab *s, DimVal v) { return !v.known && v.sym != SDX_DIM_UNKNOWN && sdx_dim_name(s, v.sym); }
+static bool is_named(const SymTab *s, DimVal v)
+{
+    return !v.known && v.sym != SDX_DIM_UNKNOWN && sdx_dim_name(s, v.sym);
+}
 
 /* A named symbol is a size, so it differs from every negative number: exporters compare shapes with -1. */
 static DimVal dim_eq(SymTab *s, DimVal a, DimVal b)
 {
     if (sdx_dimval_equal(a, b)) return sdx_dimval_num(1);
-    if (s && ((a.known && a.v < 0 && is_named(s, b)) || (b.known && b.v < 0 && is_named(s, a)))) return sdx_dimval_num(0);
+    if (s && ((a.known && a.v < 0 && is_named(s, b)) || (b.known && b.v < 0 && is_named(s, a))))
+        return sdx_dimval_num(0);
     return truth(a.known && b.known, a.v == b.v);
 }
 static DimVal dim_lt(SymTab *s, DimVal a, DimVal b) { return truth(a.known && b.known, a.v < b.v); }
@@ -84,8 +88,14 @@ static sdx_status map2_prepare(Prepare *p, int map, DType compute, bool to_bool)
     return sdx_ew_prepare(p, &s);
 }
 
-static sdx_status map2_same(Prepare *p, int map) { return map2_prepare(p, map, sdx_ew_compute(p->in[0]->t.dtype), false); }
-static sdx_status map2_bool(Prepare *p, int map) { return map2_prepare(p, map, sdx_ew_compute(p->in[0]->t.dtype), true); }
+static sdx_status map2_same(Prepare *p, int map)
+{
+    return map2_prepare(p, map, sdx_ew_compute(p->in[0]->t.dtype), false);
+}
+static sdx_status map2_bool(Prepare *p, int map)
+{
+    return map2_prepare(p, map, sdx_ew_compute(p->in[0]->t.dtype), true);
+}
 
 #define PREPARE(map, kind)                                                                                             \
     static sdx_status map##_prepare(Prepare *p) { return map2_##kind(p, SDX_MAP2_##map); }
@@ -108,19 +118,18 @@ PREPARE(lxor, bool)
 #define ARITH_FLAGS (OP_ELEMENTWISE | OP_INPLACE | OP_INPLACE_ANY)
 #define BINARY_OP(Name, signature, prefix, infer_fn, version_rows, flag)                                               \
     const OpDef sdx_op_##Name = {                                                                                      \
-        .name = #Name, .sig = signature, .vers = version_rows, .flags = flag, .infer = infer_fn,                       \
+        .name = #Name,                                                                                                 \
+        .sig = signature,                                                                                              \
+        .vers = version_rows,                                                                                          \
+        .flags = flag,                                                                                                 \
+        .infer = infer_fn,                                                                                             \
         .cpu = { prefix##_prepare, sdx_ew_run },                                                                       \
     };
 
 #define TS_WIDE (TS_I32 | TS_I64 | TS_U32 | TS_U64)
-static const OpVer vers_arith[] = {
-    { 14, { TS_NUMB } },
-    { 13, { TS_FLTB | TS_WIDE } },
-    { 7, { TS_FLT | TS_WIDE } },
-    { 6, { TS_FLT | TS_WIDE }, sdx_upgrade_broadcast },
-    { 1, { TS_FLT } },
-    { 0 }
-};
+static const OpVer vers_arith[] = { { 14, { TS_NUMB } },         { 13, { TS_FLTB | TS_WIDE } },
+                                    { 7, { TS_FLT | TS_WIDE } }, { 6, { TS_FLT | TS_WIDE }, sdx_upgrade_broadcast },
+                                    { 1, { TS_FLT } },           { 0 } };
 BINARY_OP(Add, "T,T->T", add, add_infer, vers_arith, ARITH_FLAGS)
 BINARY_OP(Sub, "T,T->T", sub, sub_infer, vers_arith, ARITH_FLAGS)
 BINARY_OP(Mul, "T,T->T", mul, mul_infer, vers_arith, ARITH_FLAGS)
@@ -163,14 +172,12 @@ static sdx_status equal_prepare(Prepare *p)
     return sdx_ew_prepare(p, &s);
 }
 
-static const OpVer vers_equal[] = {
-    { 19, { TS_NUMB | TS_BOOL | TS_STR } },
-    { 13, { TS_NUMB | TS_BOOL } },
-    { 11, { TS_NUM | TS_BOOL } },
-    { 7, { TS_BOOL | TS_IDX } },
-    { 1, { TS_BOOL | TS_IDX }, sdx_upgrade_broadcast },
-    { 0 }
-};
+static const OpVer vers_equal[] = { { 19, { TS_NUMB | TS_BOOL | TS_STR } },
+                                    { 13, { TS_NUMB | TS_BOOL } },
+                                    { 11, { TS_NUM | TS_BOOL } },
+                                    { 7, { TS_BOOL | TS_IDX } },
+                                    { 1, { TS_BOOL | TS_IDX }, sdx_upgrade_broadcast },
+                                    { 0 } };
 BINARY_OP(Equal, "T,T->bool", equal, eq_infer, vers_equal, OP_ELEMENTWISE)
 
 /* -- PRelu: the slope broadcasts to x, not the other way ----------------------------------------------------------- */
@@ -204,12 +211,14 @@ static sdx_status prelu_from_6(Node *n, Err *err)
     return sdx_upgrade_broadcast(n, err);
 }
 
-static const OpVer vers_prelu[] = {
-    { 16, { TS_FLTB | TS_WIDE } }, { 9, { TS_FLT | TS_WIDE } }, { 7, { TS_FLT } },
-    { 6, { TS_FLT }, prelu_from_6 }, { 1, { TS_FLT } }, { 0 }
-};
+static const OpVer vers_prelu[] = { { 16, { TS_FLTB | TS_WIDE } },   { 9, { TS_FLT | TS_WIDE } }, { 7, { TS_FLT } },
+                                    { 6, { TS_FLT }, prelu_from_6 }, { 1, { TS_FLT } },           { 0 } };
 
 const OpDef sdx_op_PRelu = {
-    .name = "PRelu", .sig = "T,T->T", .vers = vers_prelu, .flags = OP_ELEMENTWISE | OP_INPLACE, .infer = prelu_infer,
+    .name = "PRelu",
+    .sig = "T,T->T",
+    .vers = vers_prelu,
+    .flags = OP_ELEMENTWISE | OP_INPLACE,
+    .infer = prelu_infer,
     .cpu = { prelu_checked, sdx_ew_run },
 };

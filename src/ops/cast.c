@@ -17,21 +17,23 @@ typedef struct CastAttrs {
     Str round_mode;
 } CastAttrs;
 
-static const AttrSpec cast_attrs[] = {
-    OP_INT_REQ(CastAttrs, to), OP_INT(CastAttrs, saturate, 1), OP_STR(CastAttrs, round_mode, "up"), OP_ATTR_END
-};
-static const AttrSpec castlike_attrs[] = {
-    OP_INT(CastAttrs, saturate, 1), OP_STR(CastAttrs, round_mode, "up"), OP_ATTR_END
-};
+static const AttrSpec cast_attrs[] = { OP_INT_REQ(CastAttrs, to), OP_INT(CastAttrs, saturate, 1),
+                                       OP_STR(CastAttrs, round_mode, "up"), OP_ATTR_END };
+static const AttrSpec castlike_attrs[] = { OP_INT(CastAttrs, saturate, 1), OP_STR(CastAttrs, round_mode, "up"),
+                                           OP_ATTR_END };
 
 /* -- inference ----------------------------------------------------------------------------------------------------- */
 
 static bool round_of(Str s, CastRound *out)
 {
-    if (str_is(s, "up")) *out = CAST_UP;
-    else if (str_is(s, "down")) *out = CAST_DOWN;
-    else if (str_is(s, "nearest")) *out = CAST_NEAREST;
-    else return false;
+    if (str_is(s, "up"))
+        *out = CAST_UP;
+    else if (str_is(s, "down"))
+        *out = CAST_DOWN;
+    else if (str_is(s, "nearest"))
+        *out = CAST_NEAREST;
+    else
+        return false;
     return true;
 }
 
@@ -49,8 +51,10 @@ static sdx_status cast_infer_to(Infer *c, DType to)
     TRY_MEM(y, c->err);
     for (int i = 0; i < v.n; i++) {
         bool fits = !v.v[i].known || to == DT_INT64 || (v.v[i].v >= INT32_MIN && v.v[i].v <= INT32_MAX);
-        if (to == DT_BOOL) y[i] = v.v[i].known ? sdx_dimval_num(v.v[i].v != 0) : sdx_dimval_unknown();
-        else y[i] = fits ? v.v[i] : sdx_dimval_unknown();
+        if (to == DT_BOOL)
+            y[i] = v.v[i].known ? sdx_dimval_num(v.v[i].v != 0) : sdx_dimval_unknown();
+        else
+            y[i] = fits ? v.v[i] : sdx_dimval_unknown();
     }
     return sdx_infer_set_ints(c, 0, y, v.n);
 }
@@ -123,8 +127,10 @@ static sdx_status from_strings(Run *r, const Tensor *x, DType to, void *y, CastM
         if (whole ? !parse_int(s[i], cls == 'U', &v) : !parse_double(s[i], &d) && !parse_bool(s[i], &d))
             return sdx_run_fail(r, "element %lld, \"%.*s\", is not a number", (long long)i,
                                 (int)(s[i].n < 40 ? s[i].n : 40), s[i].p ? s[i].p : "");
-        if (whole) sdx_cast_block_mode(to, y, i, DT_INT64, &v, 0, 1, mode);
-        else sdx_cast_block_mode(to, y, i, DT_DOUBLE, &d, 0, 1, mode);
+        if (whole)
+            sdx_cast_block_mode(to, y, i, DT_INT64, &v, 0, 1, mode);
+        else
+            sdx_cast_block_mode(to, y, i, DT_DOUBLE, &d, 0, 1, mode);
     }
     return SDX_OK;
 }
@@ -159,9 +165,12 @@ static sdx_status to_strings(Run *r, const Tensor *x, Str *y)
     char buf[64], cls = sdx_dtype_class(x->dtype);
     for (int64_t i = 0; i < n; i++) {
         int len;
-        if (cls == 'F' || cls == 'S') len = print_float(buf, sizeof buf, x->dtype, sdx_tensor_get_double(x, i));
-        else if (cls == 'U') len = snprintf(buf, sizeof buf, "%llu", (unsigned long long)sdx_tensor_get_int(x, i));
-        else len = snprintf(buf, sizeof buf, "%lld", (long long)sdx_tensor_get_int(x, i));
+        if (cls == 'F' || cls == 'S')
+            len = print_float(buf, sizeof buf, x->dtype, sdx_tensor_get_double(x, i));
+        else if (cls == 'U')
+            len = snprintf(buf, sizeof buf, "%llu", (unsigned long long)sdx_tensor_get_int(x, i));
+        else
+            len = snprintf(buf, sizeof buf, "%lld", (long long)sdx_tensor_get_int(x, i));
         char *p = sdx_run_heap(r, (size_t)len);
         TRY_MEM(p, r->err);
         memcpy(p, buf, (size_t)len);
@@ -236,38 +245,46 @@ static sdx_status cast_from_1(Node *n, Err *err)
 #define TS_CAST_25 (TS_CAST_24 | TS_INT2)
 #define TS_CAST_28 (TS_CAST_25 | TS_F6)
 
-static const OpVer cast_vers[] = {
-    { 28, { TS_CAST_28, TS_CAST_28 } },
-    { 25, { TS_CAST_25, TS_CAST_25 } },
-    { 24, { TS_CAST_24, TS_CAST_24 } },
-    { 23, { TS_CAST_23, TS_CAST_23 } },
-    { 21, { TS_CAST_21, TS_CAST_21 } },
-    { 19, { TS_CAST_19, TS_CAST_19 } },
-    { 13, { TS_CAST_13, TS_CAST_13 } },
-    { 9, { TS_CAST_6 | TS_STR, TS_CAST_6 | TS_STR } },
-    { 6, { TS_CAST_6, TS_CAST_6 } },
-    { 1, { TS_CAST_6, TS_CAST_6 }, cast_from_1 },
-    { 0 }
-};
+static const OpVer cast_vers[] = { { 28, { TS_CAST_28, TS_CAST_28 } },
+                                   { 25, { TS_CAST_25, TS_CAST_25 } },
+                                   { 24, { TS_CAST_24, TS_CAST_24 } },
+                                   { 23, { TS_CAST_23, TS_CAST_23 } },
+                                   { 21, { TS_CAST_21, TS_CAST_21 } },
+                                   { 19, { TS_CAST_19, TS_CAST_19 } },
+                                   { 13, { TS_CAST_13, TS_CAST_13 } },
+                                   { 9, { TS_CAST_6 | TS_STR, TS_CAST_6 | TS_STR } },
+                                   { 6, { TS_CAST_6, TS_CAST_6 } },
+                                   { 1, { TS_CAST_6, TS_CAST_6 }, cast_from_1 },
+                                   { 0 } };
 
-static const OpVer castlike_vers[] = {
-    { 25, { TS_CAST_25, TS_CAST_25 } },
-    { 24, { TS_CAST_24, TS_CAST_24 } },
-    { 23, { TS_CAST_23, TS_CAST_23 } },
-    { 21, { TS_CAST_21, TS_CAST_21 } },
-    { 19, { TS_CAST_19, TS_CAST_19 } },
-    { 15, { TS_CAST_13, TS_CAST_13 } },
-    { 0 }
-};
+static const OpVer castlike_vers[] = { { 25, { TS_CAST_25, TS_CAST_25 } },
+                                       { 24, { TS_CAST_24, TS_CAST_24 } },
+                                       { 23, { TS_CAST_23, TS_CAST_23 } },
+                                       { 21, { TS_CAST_21, TS_CAST_21 } },
+                                       { 19, { TS_CAST_19, TS_CAST_19 } },
+                                       { 15, { TS_CAST_13, TS_CAST_13 } },
+                                       { 0 } };
 
 const OpDef sdx_op_Cast = {
-    .name = "Cast", .sig = "T->U", .attrs = cast_attrs, .attrs_size = sizeof(CastAttrs), .vers = cast_vers,
-    .flags = OP_ELEMENTWISE | OP_INPLACE, .infer = cast_infer, .cpu = { NULL, cast_run },
+    .name = "Cast",
+    .sig = "T->U",
+    .attrs = cast_attrs,
+    .attrs_size = sizeof(CastAttrs),
+    .vers = cast_vers,
+    .flags = OP_ELEMENTWISE | OP_INPLACE,
+    .infer = cast_infer,
+    .cpu = { NULL, cast_run },
 };
 
 const OpDef sdx_op_CastLike = {
-    .name = "CastLike", .sig = "T,U->U", .attrs = castlike_attrs, .attrs_size = sizeof(CastAttrs),
-    .vers = castlike_vers, .flags = OP_INPLACE, .infer = castlike_infer, .cpu = { NULL, castlike_run },
+    .name = "CastLike",
+    .sig = "T,U->U",
+    .attrs = castlike_attrs,
+    .attrs_size = sizeof(CastAttrs),
+    .vers = castlike_vers,
+    .flags = OP_INPLACE,
+    .infer = castlike_infer,
+    .cpu = { NULL, castlike_run },
 };
 
 /* -- BitCast ------------------------------------------------------------------------------------------------------- */
@@ -305,6 +322,12 @@ static sdx_status bitcast_run(Run *r)
 static const OpVer bitcast_vers[] = { { 26, { TS_BITCAST, TS_BITCAST } }, { 0 } };
 
 const OpDef sdx_op_BitCast = {
-    .name = "BitCast", .sig = "T->U", .attrs = bitcast_attrs, .attrs_size = sizeof(BitCastAttrs), .vers = bitcast_vers,
-    .flags = OP_VIEW | OP_INPLACE, .infer = bitcast_infer, .cpu = { NULL, bitcast_run },
+    .name = "BitCast",
+    .sig = "T->U",
+    .attrs = bitcast_attrs,
+    .attrs_size = sizeof(BitCastAttrs),
+    .vers = bitcast_vers,
+    .flags = OP_VIEW | OP_INPLACE,
+    .infer = bitcast_infer,
+    .cpu = { NULL, bitcast_run },
 };

@@ -12,10 +12,11 @@ typedef struct CastMode {
     CastRound e8m0;   /* float8e8m0: away from zero, toward zero, nearest with ties up */
 } CastMode;
 
-/* n elements from src[si..] to dst[di..], as ONNX's Cast does; docs/numerics.md says what it leaves open. Packed targets:
- * di is a multiple of 8, or the call is alone on the tensor. */
+/* n elements from src[si..] to dst[di..], as ONNX's Cast does; docs/numerics.md says what it leaves open. For packed
+ * targets di is a multiple of 8, or the call is alone on the tensor. */
 void sdx_cast_block(DType to, void *dst, int64_t di, DType from, const void *src, int64_t si, int64_t n);
-void sdx_cast_block_mode(DType to, void *dst, int64_t di, DType from, const void *src, int64_t si, int64_t n, CastMode m);
+void sdx_cast_block_mode(DType to, void *dst, int64_t di, DType from, const void *src, int64_t si, int64_t n,
+                         CastMode m);
 
 /* float8e8m0 from float; NaN 0xff. Infinity and overflow: 0xfe, or NaN with no_saturate. */
 uint8_t sdx_cast_e8m0(float v, CastMode m);

@@ -59,9 +59,9 @@ static uint64_t double_to_u64(double v)
 typedef void (*CastFn)(DType to, void *dst, const void *src, int64_t n);
 
 static const CastFn from_native[DT_COUNT] = {
-    [DT_FLOAT] = cast_f32,  [DT_DOUBLE] = cast_f64, [DT_INT8] = cast_i8,    [DT_UINT8] = cast_u8,
-    [DT_INT16] = cast_i16,  [DT_UINT16] = cast_u16, [DT_INT32] = cast_i32,  [DT_UINT32] = cast_u32,
-    [DT_INT64] = cast_i64,  [DT_UINT64] = cast_u64, [DT_BOOL] = cast_bool,
+    [DT_FLOAT] = cast_f32, [DT_DOUBLE] = cast_f64, [DT_INT8] = cast_i8,   [DT_UINT8] = cast_u8,
+    [DT_INT16] = cast_i16, [DT_UINT16] = cast_u16, [DT_INT32] = cast_i32, [DT_UINT32] = cast_u32,
+    [DT_INT64] = cast_i64, [DT_UINT64] = cast_u64, [DT_BOOL] = cast_bool,
 };
 
 /* -- small floats -------------------------------------------------------------------------------------------------- */
@@ -116,7 +116,8 @@ static void narrow_mode(DType to, void *dst, int64_t di, const float *x, int64_t
         return;
     }
     for (int64_t i = 0; i < n; i++)
-        sdx_element_set_bits(to, dst, di + i, to == DT_FLOAT8E8M0 ? sdx_cast_e8m0(x[i], m) : sdx_cast_f8(to, x[i], m.no_saturate));
+        sdx_element_set_bits(to, dst, di + i,
+                             to == DT_FLOAT8E8M0 ? sdx_cast_e8m0(x[i], m) : sdx_cast_f8(to, x[i], m.no_saturate));
 }
 
 /* -- blocks -------------------------------------------------------------------------------------------------------- */
@@ -150,7 +151,8 @@ static void cast_out(DType to, void *dst, int64_t di, DType from, const void *x,
     sdx_storage_pack(to, dst, di, low, n);
 }
 
-void sdx_cast_block_mode(DType to, void *dst, int64_t di, DType from, const void *src, int64_t si, int64_t n, CastMode m)
+void sdx_cast_block_mode(DType to, void *dst, int64_t di, DType from, const void *src, int64_t si, int64_t n,
+                         CastMode m)
 {
     if (is_native(from) && is_native(to)) {
         cast_out(to, dst, di, from, (const char *)src + (size_t)si * sdx_dtype_size(from), n, m);

@@ -13,8 +13,8 @@ typedef struct ClipKern {
 
 typedef struct ClipCall {
     const ClipKern *kern;
-    MapParam bounds;      /* of floats */
-    int64_t lo, hi;       /* of integers: an element's bits, first byte first */
+    MapParam bounds; /* of floats */
+    int64_t lo, hi;  /* of integers: an element's bits, first byte first */
     bool has_lo, has_hi;
 } ClipCall;
 
@@ -63,7 +63,12 @@ static sdx_status clip_prepare(Prepare *p)
     int k = sdx_ew_ktype(d);
     st->kern = (ClipKern){ p->kern->map1_f32[SDX_MAP1_clip], p->kern->map1_f64[SDX_MAP1_clip],
                            p->kern->map2[k][SDX_MAP2_min], p->kern->map2[k][SDX_MAP2_max] };
-    EwSpec s = { .fn = d == DT_FLOAT ? clip_f32 : d == DT_DOUBLE ? clip_f64 : clip_int, .in = { d }, .out = d, .n_in = 1 };
+    EwSpec s = { .fn = d == DT_FLOAT    ? clip_f32
+                       : d == DT_DOUBLE ? clip_f64
+                                        : clip_int,
+                 .in = { d },
+                 .out = d,
+                 .n_in = 1 };
     TRY(sdx_ew_prepare(p, &s));
     st->ew = p->state;
     p->state = st;
@@ -99,12 +104,15 @@ static sdx_status clip_from_6(Node *n, Err *err)
     return sdx_upgrade_float_to_input(n, "max", 2, err);
 }
 
-static const OpVer clip_vers[] = {
-    { 13, { TS_NUMB } }, { 12, { TS_NUM } },           { 11, { TS_FLT } },
-    { 6, { TS_FLT }, clip_from_6 }, { 1, { TS_FLT } }, { 0 }
-};
+static const OpVer clip_vers[] = { { 13, { TS_NUMB } }, { 12, { TS_NUM } },
+                                   { 11, { TS_FLT } },  { 6, { TS_FLT }, clip_from_6 },
+                                   { 1, { TS_FLT } },   { 0 } };
 
 const OpDef sdx_op_Clip = {
-    .name = "Clip", .sig = "T,T?,T?->T", .vers = clip_vers, .flags = OP_ELEMENTWISE | OP_INPLACE, .infer = clip_infer,
+    .name = "Clip",
+    .sig = "T,T?,T?->T",
+    .vers = clip_vers,
+    .flags = OP_ELEMENTWISE | OP_INPLACE,
+    .infer = clip_infer,
     .cpu = { clip_prepare, clip_run },
 };

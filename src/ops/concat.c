@@ -68,7 +68,7 @@ typedef struct ConcatState {
     struct ConcatPart {
         size_t offset; /* in the output, in bytes */
         Strided copy;
-    } *parts;
+    } * parts;
 } ConcatState;
 
 static sdx_status concat_prepare(Prepare *p)
@@ -95,7 +95,8 @@ static sdx_status concat_prepare(Prepare *p)
     st->dims[axis] = sum;
     int64_t rows = sdx_dims_product(st->dims, 0, axis), inner = sdx_dims_product(st->dims, axis + 1, x0->rank), count;
     size_t size = sdx_dtype_size(x0->dtype);
-    if (!sdx_shape_count(st->dims, x0->rank, &count)) return sdx_prepare_fail(p, SDX_INVALID_MODEL, "the output is too large");
+    if (!sdx_shape_count(st->dims, x0->rank, &count))
+        return sdx_prepare_fail(p, SDX_INVALID_MODEL, "the output is too large");
     for (int i = 0; i < p->n_in; i++) {
         int64_t n = p->in[i]->t.dims[axis] * inner;
         Move m = { .rank = 2, .size = size, .dims = { rows, n }, .to = { sum * inner, 1 }, .from = { n, 1 } };
@@ -127,8 +128,13 @@ static const OpVer concat_vers[] = {
 };
 
 const OpDef sdx_op_Concat = {
-    .name = "Concat", .sig = "T+->T", .attrs = concat_attrs, .attrs_size = sizeof(ConcatAttrs), .vers = concat_vers,
-    .infer = concat_infer, .cpu = { concat_prepare, concat_run },
+    .name = "Concat",
+    .sig = "T+->T",
+    .attrs = concat_attrs,
+    .attrs_size = sizeof(ConcatAttrs),
+    .vers = concat_vers,
+    .infer = concat_infer,
+    .cpu = { concat_prepare, concat_run },
 };
 
 /* -- Split --------------------------------------------------------------------------------------------------------- */
@@ -136,9 +142,8 @@ const OpDef sdx_op_Concat = {
 typedef struct SplitAttrs {
     int64_t axis, num_outputs;
 } SplitAttrs;
-static const AttrSpec split_attrs[] = {
-    OP_INT(SplitAttrs, axis, 0), OP_INT(SplitAttrs, num_outputs, OP_INT_ABSENT), OP_ATTR_END
-};
+static const AttrSpec split_attrs[] = { OP_INT(SplitAttrs, axis, 0), OP_INT(SplitAttrs, num_outputs, OP_INT_ABSENT),
+                                        OP_ATTR_END };
 
 /* Size of part o of n when `size` is dealt in equal parts, the last one smaller. */
 static int64_t split_equal(int64_t size, int64_t n, int64_t o)
@@ -166,15 +171,18 @@ static sdx_status split_infer(Infer *c)
     for (int o = 0; o < c->n_out; o++) {
         DimVal size = sdx_dimval_unknown();
         c->out[o].shape = *x;
-        if (told) size = sizes.v[o];
-        else if (!has_sizes && sdx_dim_is_const(d)) size = sdx_dimval_num(split_equal(d, parts, o));
+        if (told)
+            size = sizes.v[o];
+        else if (!has_sizes && sdx_dim_is_const(d))
+            size = sdx_dimval_num(split_equal(d, parts, o));
         else if (!has_sizes && c->syms && o + 1 < parts)
             size = sdx_dimval_ceildiv(c->syms, sdx_dimval_of(d), sdx_dimval_num(parts));
         if (size.known && size.v < 0) return sdx_infer_fail(c, "split has the size %" PRId64, size.v);
         c->out[o].shape.dims[axis] = sdx_dim_of(size);
-        if (!size.known) content = false;
-        if (content && at + size.v <= known.n) TRY(sdx_infer_set_ints(c, o, known.v + at, (int)size.v));
-        at += size.known ? size.v : 0;
+        content &= size.known && size.v <= known.n - at;
+        if (!content) continue;
+        TRY(sdx_infer_set_ints(c, o, known.v + at, (int)size.v));
+        at += size.v;
     }
     if (told && sdx_dim_is_const(d)) {
         int64_t sum = 0;
@@ -183,13 +191,15 @@ static sdx_status split_infer(Infer *c)
             all &= sizes.v[o].known;
             if (all && !sdx_add_i64(&sum, sum, sizes.v[o].v)) return sdx_infer_fail(c, "split's sizes overflow");
         }
-        if (all && sum != d) return sdx_infer_fail(c, "split's sizes sum to %" PRId64 ", the axis has %" PRId64, sum, d);
+        if (all && sum != d)
+            return sdx_infer_fail(c, "split's sizes sum to %" PRId64 ", the axis has %" PRId64, sum, d);
     }
     return SDX_OK;
 }
 
 /* Size of each part; false when they do not add up to the axis. */
-static bool split_sizes(const SplitAttrs *a, const Tensor *x, const Tensor *split, int axis, int n_out, int o, int64_t *size)
+static bool split_sizes(const SplitAttrs *a, const Tensor *x, const Tensor *split, int axis, int n_out, int o,
+                        int64_t *size)
 {
     int64_t d = x->dims[axis], parts = a->num_outputs != OP_INT_ABSENT ? a->num_outputs : n_out;
     if (!split) {
@@ -221,7 +231,8 @@ static const char *split_plan(const SplitAttrs *a, const Tensor *x, const Tensor
     size_t size = sdx_dtype_size(x->dtype);
     for (int o = 0; o < n_out; o++) {
         int64_t d;
-        if (!split_sizes(a, x, split, axis, n_out, o, &d) || d > x->dims[axis] - at) return "split's sizes do not add up to the axis";
+        if (!split_sizes(a, x, split, axis, n_out, o, &d) || d > x->dims[axis] - at)
+            return "split's sizes do not add up to the axis";
         int64_t n = d * inner;
         Move m = { .rank = 2, .size = size, .dims = { rows, n }, .to = { n, 1 }, .from = { x->dims[axis] * inner, 1 } };
         parts[o] = (SplitPart){ .offset = (size_t)(at * inner) * size, .size = d };
@@ -305,6 +316,12 @@ static const OpVer split_vers[] = {
 };
 
 const OpDef sdx_op_Split = {
-    .name = "Split", .sig = "T,i64?->T+", .attrs = split_attrs, .attrs_size = sizeof(SplitAttrs), .vers = split_vers,
-    .infer = split_infer, .cpu = { split_prepare, split_run }, .alias = split_alias,
+    .name = "Split",
+    .sig = "T,i64?->T+",
+    .attrs = split_attrs,
+    .attrs_size = sizeof(SplitAttrs),
+    .vers = split_vers,
+    .infer = split_infer,
+    .cpu = { split_prepare, split_run },
+    .alias = split_alias,
 };

@@ -63,7 +63,9 @@ static sdx_status cum_run(Run *r, bool product)
 {
     const CumAttrs *a = r->args;
     const Tensor *x = &r->in[0]->t, *at = &r->in[1]->t;
-    ScanJob j = { .dtype = x->dtype, .product = product, .exclusive = a->exclusive, .reverse = a->reverse, .x = x->data };
+    ScanJob j = {
+        .dtype = x->dtype, .product = product, .exclusive = a->exclusive, .reverse = a->reverse, .x = x->data
+    };
     int axis;
     void *y;
     if (sdx_tensor_count(at) != 1 || !axis_of(sdx_tensor_get_int(at, 0), x->rank, &axis))
@@ -85,10 +87,22 @@ static const OpVer cumsum_vers[] = { { 14, { TS_CUM | TS_F16 | TS_BF16, TS_IDX }
 static const OpVer cumprod_vers[] = { { 26, { TS_CUM | TS_F16 | TS_BF16, TS_IDX } }, { 0 } };
 
 const OpDef sdx_op_CumSum = {
-    .name = "CumSum", .sig = "T,U->T", .attrs = cum_attrs, .attrs_size = sizeof(CumAttrs), .vers = cumsum_vers,
-    .flags = OP_INPLACE | OP_F32_MATH, .infer = cum_infer, .cpu = { NULL, cumsum_run },
+    .name = "CumSum",
+    .sig = "T,U->T",
+    .attrs = cum_attrs,
+    .attrs_size = sizeof(CumAttrs),
+    .vers = cumsum_vers,
+    .flags = OP_INPLACE | OP_F32_MATH,
+    .infer = cum_infer,
+    .cpu = { NULL, cumsum_run },
 };
 const OpDef sdx_op_CumProd = {
-    .name = "CumProd", .sig = "T,U->T", .attrs = cum_attrs, .attrs_size = sizeof(CumAttrs), .vers = cumprod_vers,
-    .flags = OP_INPLACE | OP_F32_MATH, .infer = cum_infer, .cpu = { NULL, cumprod_run },
+    .name = "CumProd",
+    .sig = "T,U->T",
+    .attrs = cum_attrs,
+    .attrs_size = sizeof(CumAttrs),
+    .vers = cumprod_vers,
+    .flags = OP_INPLACE | OP_F32_MATH,
+    .infer = cum_infer,
+    .cpu = { NULL, cumprod_run },
 };

@@ -26,8 +26,10 @@ static sdx_status dropout_inputs(const Run *r, double *ratio, bool *training)
         if (!DATUM_HAS(r, i)) continue;
         const Tensor *t = &r->in[i]->t;
         if (sdx_tensor_count(t) != 1) return sdx_run_fail(r, "%s is not a scalar", i == 1 ? "ratio" : "training_mode");
-        if (i == 1) *ratio = sdx_tensor_get_double(t, 0);
-        else *training = sdx_tensor_get_int(t, 0) != 0;
+        if (i == 1)
+            *ratio = sdx_tensor_get_double(t, 0);
+        else
+            *training = sdx_tensor_get_int(t, 0) != 0;
     }
     if (!(*ratio >= 0 && *ratio < 1) && *training) return sdx_run_fail(r, "ratio %g is outside [0, 1)", *ratio);
     return SDX_OK;
@@ -89,18 +91,22 @@ static sdx_status dropout_from_6(Node *n, Err *err)
     return SDX_OK;
 }
 
-static const OpVer dropout_vers[] = {
-    { 22, { TS_FLTB | TS_F8, TS_FLTB | TS_F8 } },
-    { 13, { TS_FLTB, TS_FLT } },
-    { 12, { TS_FLT, TS_FLT } },
-    { 10, { TS_FLT, TS_FLT }, dropout_from_10 },
-    { 7, { TS_FLT, TS_FLT }, dropout_from_7 },
-    { 6, { TS_FLT, TS_FLT }, dropout_from_6 },
-    { 1, { TS_FLT, TS_FLT } },
-    { 0 }
-};
+static const OpVer dropout_vers[] = { { 22, { TS_FLTB | TS_F8, TS_FLTB | TS_F8 } },
+                                      { 13, { TS_FLTB, TS_FLT } },
+                                      { 12, { TS_FLT, TS_FLT } },
+                                      { 10, { TS_FLT, TS_FLT }, dropout_from_10 },
+                                      { 7, { TS_FLT, TS_FLT }, dropout_from_7 },
+                                      { 6, { TS_FLT, TS_FLT }, dropout_from_6 },
+                                      { 1, { TS_FLT, TS_FLT } },
+                                      { 0 } };
 
 const OpDef sdx_op_Dropout = {
-    .name = "Dropout", .sig = "T,U?,bool?->T,bool?", .attrs = dropout_attrs, .attrs_size = sizeof(DropoutAttrs),
-    .vers = dropout_vers, .flags = OP_INPLACE | OP_RANDOM, .infer = dropout_infer, .cpu = { NULL, dropout_run },
+    .name = "Dropout",
+    .sig = "T,U?,bool?->T,bool?",
+    .attrs = dropout_attrs,
+    .attrs_size = sizeof(DropoutAttrs),
+    .vers = dropout_vers,
+    .flags = OP_INPLACE | OP_RANDOM,
+    .infer = dropout_infer,
+    .cpu = { NULL, dropout_run },
 };

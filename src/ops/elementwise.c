@@ -12,9 +12,9 @@ enum {
 
 typedef struct EwIn {
     DType stored, compute;
-    bool linear;  /* has every element of the output, in order */
-    bool single;  /* has one element */
-    size_t size;  /* of a stored element */
+    bool linear; /* has every element of the output, in order */
+    bool single; /* has one element */
+    size_t size; /* of a stored element */
     int64_t stride[SDX_MAX_RANK];
 } EwIn;
 
@@ -95,8 +95,10 @@ static void ew_merge(Ew *e, const Datum *const *in)
         int to = e->rank;
         bool merge = to > 0;
         for (int i = 0; merge && i < e->n_in; i++) merge = e->in[i].stride[to - 1] == e->in[i].stride[k] * d;
-        if (merge) to--;
-        else e->rank++;
+        if (merge)
+            to--;
+        else
+            e->rank++;
         e->dims[to] = merge ? e->dims[to] * d : d;
         for (int i = 0; i < e->n_in; i++) e->in[i].stride[to] = e->in[i].stride[k];
     }
@@ -173,7 +175,7 @@ static void copy_line(char *y, const char *x, int64_t n, int64_t stride, size_t 
     }
 }
 
-/* n elements of an input from merged coordinates idx on, one after the other: line by line of the innermost dimension. */
+/* n elements of an input from merged coordinates idx on, one after the other, by lines of the innermost dimension. */
 static void ew_gather(const Ew *e, const EwIn *in, const char *x, const int64_t *idx, int64_t n, char *dst)
 {
     int64_t c[SDX_MAX_RANK], off = 0;

@@ -1,8 +1,8 @@
 /* Elementwise operators over broadcast inputs: the loop around the kernels.
  *
  * Dimensions of one pattern are merged; what is left runs as strips along the innermost one, in which every input is a
- * vector or a single element. Inputs whose stored type is not the one the kernel computes in are cast strip by strip, in
- * the cache, and so is the output: storage floats are rounded once. Chunks of the output are spread over the pool. */
+ * vector or a single element. Inputs whose stored type is not the one the kernel computes in are cast strip by strip,
+ * in the cache, and so is the output: storage floats are rounded once. Chunks of the output go over the pool. */
 #ifndef SDX_OPS_ELEMENTWISE_H
 #define SDX_OPS_ELEMENTWISE_H
 

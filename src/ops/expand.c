@@ -21,7 +21,8 @@ static sdx_status expand_infer(Infer *c)
             shape_out(c, 0, s->dims[0] > x->rank ? (int)s->dims[0] : x->rank);
         return SDX_OK;
     }
-    if (target.n > SDX_MAX_RANK) return sdx_infer_fail(c, "the target has rank %d; the limit is %d", (int)target.n, SDX_MAX_RANK);
+    if (target.n > SDX_MAX_RANK)
+        return sdx_infer_fail(c, "the target has rank %d; the limit is %d", (int)target.n, SDX_MAX_RANK);
     Shape t = { .rank = target.n };
     for (int k = 0; k < t.rank; k++) {
         if (target.v[k].known && target.v[k].v < 0)
@@ -68,7 +69,11 @@ static sdx_status expand_run(Run *r)
 static const OpVer expand_vers[] = { { 13, { TS_ALL_13 } }, { 8, { TS_ALL_1 } }, { 0 } };
 
 const OpDef sdx_op_Expand = {
-    .name = "Expand", .sig = "T,i64->T", .vers = expand_vers, .infer = expand_infer, .cpu = { sdx_move_prepare, expand_run },
+    .name = "Expand",
+    .sig = "T,i64->T",
+    .vers = expand_vers,
+    .infer = expand_infer,
+    .cpu = { sdx_move_prepare, expand_run },
 };
 
 /* -- Tile ---------------------------------------------------------------------------------------------------------- */
@@ -80,7 +85,8 @@ static sdx_status tile_infer(Infer *c)
     if (!x) return SDX_OK;
     Shape *y = shape_out(c, 0, x->rank);
     if (!sdx_infer_ints(c, 1, &repeats)) return SDX_OK;
-    if (repeats.n != x->rank) return sdx_infer_fail(c, "%d repeats for an input of rank %d", (int)repeats.n, (int)x->rank);
+    if (repeats.n != x->rank)
+        return sdx_infer_fail(c, "%d repeats for an input of rank %d", (int)repeats.n, (int)x->rank);
     for (int k = 0; k < x->rank; k++) {
         if (repeats.v[k].known && repeats.v[k].v < 0)
             return sdx_infer_fail(c, "the repeats of dimension %d are %" PRId64, k, repeats.v[k].v);
@@ -149,5 +155,9 @@ static sdx_status tile_from_1(Node *n, Err *err)
 static const OpVer tile_vers[] = { { 13, { TS_ALL_13 } }, { 6, { TS_ALL_1 } }, { 1, { TS_FLT }, tile_from_1 }, { 0 } };
 
 const OpDef sdx_op_Tile = {
-    .name = "Tile", .sig = "T,i64->T", .vers = tile_vers, .infer = tile_infer, .cpu = { sdx_move_prepare, tile_run },
+    .name = "Tile",
+    .sig = "T,i64->T",
+    .vers = tile_vers,
+    .infer = tile_infer,
+    .cpu = { sdx_move_prepare, tile_run },
 };

@@ -47,7 +47,8 @@ static sdx_status fill_infer(Infer *c)
         if (s && sdx_dim_is_const(s->dims[0]) && s->dims[0] <= SDX_MAX_RANK) shape_out(c, 0, (int)s->dims[0]);
         return SDX_OK;
     }
-    if (dims.n > SDX_MAX_RANK) return sdx_infer_fail(c, "the shape has %d dimensions; the limit is %d", (int)dims.n, SDX_MAX_RANK);
+    if (dims.n > SDX_MAX_RANK)
+        return sdx_infer_fail(c, "the shape has %d dimensions; the limit is %d", (int)dims.n, SDX_MAX_RANK);
     Shape *y = shape_out(c, 0, dims.n);
     for (int k = 0; k < dims.n; k++) {
         if (dims.v[k].known && dims.v[k].v < 0) return sdx_infer_fail(c, "dimension %d is %" PRId64, k, dims.v[k].v);
@@ -75,7 +76,8 @@ static sdx_status fill_run(Run *r)
     if (rank < 0) return sdx_run_fail(r, "the shape has more than %d dimensions", SDX_MAX_RANK);
     TRY(sdx_run_output(r, 0, d, rank, dims, &y));
     int64_t n = sdx_dims_product(dims, 0, rank);
-    if (sdx_dtype_bits(d) >= 8) fill(y, v, sdx_dtype_size(d), n);
+    if (sdx_dtype_bits(d) >= 8)
+        fill(y, v, sdx_dtype_size(d), n);
     else
         for (int64_t i = 0; i < n; i++) sdx_element_set_bits(d, y, i, sdx_element_bits(d, v, 0));
     return SDX_OK;
@@ -83,19 +85,22 @@ static sdx_status fill_run(Run *r)
 
 #define TS_FILL_9 (TS_NUM | TS_BOOL)
 #define TS_FILL_20 (TS_FILL_9 | TS_BF16 | TS_F8)
-static const OpVer fill_vers[] = {
-    { 25, { TS_FILL_20 | TS_INT4 | TS_F4 | TS_E8M0 | TS_INT2 } },
-    { 24, { TS_FILL_20 | TS_INT4 | TS_F4 | TS_E8M0 } },
-    { 23, { TS_FILL_20 | TS_INT4 | TS_F4 } },
-    { 21, { TS_FILL_20 | TS_INT4 } },
-    { 20, { TS_FILL_20 } },
-    { 9, { TS_FILL_9 } },
-    { 0 }
-};
+static const OpVer fill_vers[] = { { 25, { TS_FILL_20 | TS_INT4 | TS_F4 | TS_E8M0 | TS_INT2 } },
+                                   { 24, { TS_FILL_20 | TS_INT4 | TS_F4 | TS_E8M0 } },
+                                   { 23, { TS_FILL_20 | TS_INT4 | TS_F4 } },
+                                   { 21, { TS_FILL_20 | TS_INT4 } },
+                                   { 20, { TS_FILL_20 } },
+                                   { 9, { TS_FILL_9 } },
+                                   { 0 } };
 
 const OpDef sdx_op_ConstantOfShape = {
-    .name = "ConstantOfShape", .sig = "i64->T", .attrs = fill_attrs, .attrs_size = sizeof(FillAttrs), .vers = fill_vers,
-    .infer = fill_infer, .cpu = { NULL, fill_run },
+    .name = "ConstantOfShape",
+    .sig = "i64->T",
+    .attrs = fill_attrs,
+    .attrs_size = sizeof(FillAttrs),
+    .vers = fill_vers,
+    .infer = fill_infer,
+    .cpu = { NULL, fill_run },
 };
 
 /* -- Range --------------------------------------------------------------------------------------------------------- */
@@ -134,7 +139,8 @@ static sdx_status range_infer(Infer *c)
         const Tensor *t[3];
         for (int i = 0; i < 3; i++)
             if (!(t[i] = sdx_infer_const(c, i)) || sdx_tensor_count(t[i]) != 1) return SDX_OK;
-        if (!range_count(sdx_tensor_get_double(t[0], 0), sdx_tensor_get_double(t[1], 0), sdx_tensor_get_double(t[2], 0), &n))
+        if (!range_count(sdx_tensor_get_double(t[0], 0), sdx_tensor_get_double(t[1], 0), sdx_tensor_get_double(t[2], 0),
+                         &n))
             return sdx_infer_fail(c, "delta is 0, or the range too long");
         y->dims[0] = n;
         return SDX_OK;
@@ -197,8 +203,13 @@ static sdx_status range_run(Run *r)
 static const OpVer range_vers[] = { { 27, { TS_RANGE | TS_F16 | TS_BF16 } }, { 11, { TS_RANGE } }, { 0 } };
 
 const OpDef sdx_op_Range = {
-    .name = "Range", .sig = "T,T,T->T", .attrs = range_attrs, .attrs_size = sizeof(RangeAttrs), .vers = range_vers,
-    .infer = range_infer, .cpu = { NULL, range_run },
+    .name = "Range",
+    .sig = "T,T,T->T",
+    .attrs = range_attrs,
+    .attrs_size = sizeof(RangeAttrs),
+    .vers = range_vers,
+    .infer = range_infer,
+    .cpu = { NULL, range_run },
 };
 
 /* -- EyeLike ------------------------------------------------------------------------------------------------------- */
@@ -213,7 +224,8 @@ static sdx_status eye_infer(Infer *c)
     const EyeAttrs *a = c->args;
     const Shape *x = shape_of(c, 0);
     if (x && x->rank != 2) return sdx_infer_fail(c, "the input has rank %d; it must be 2", (int)x->rank);
-    if (a->dtype != OP_INT_ABSENT && (a->dtype <= 0 || a->dtype >= DT_COUNT || !sdx_dtype_in((DType)a->dtype, TS_NUMB | TS_BOOL)))
+    if (a->dtype != OP_INT_ABSENT &&
+        (a->dtype <= 0 || a->dtype >= DT_COUNT || !sdx_dtype_in((DType)a->dtype, TS_NUMB | TS_BOOL)))
         return sdx_infer_fail(c, "dtype %" PRId64 " is not a numeric type", a->dtype);
     c->out[0].elem = a->dtype != OP_INT_ABSENT ? (DType)a->dtype : c->in[0]->elem;
     return sdx_infer_same_shape(c);
@@ -232,7 +244,8 @@ static sdx_status eye_run(Run *r)
     memset(y.data, 0, nbytes);
     for (int64_t i = 0; i < x->dims[0]; i++) {
         int64_t col;
-        if (sdx_add_i64(&col, i, a->k) && col >= 0 && col < x->dims[1]) sdx_tensor_set_double(&y, i * x->dims[1] + col, 1);
+        if (sdx_add_i64(&col, i, a->k) && col >= 0 && col < x->dims[1])
+            sdx_tensor_set_double(&y, i * x->dims[1] + col, 1);
     }
     return SDX_OK;
 }
@@ -241,8 +254,13 @@ static sdx_status eye_run(Run *r)
 static const OpVer eye_vers[] = { { 22, { TS_EYE | TS_BF16, TS_EYE | TS_BF16 } }, { 9, { TS_EYE, TS_EYE } }, { 0 } };
 
 const OpDef sdx_op_EyeLike = {
-    .name = "EyeLike", .sig = "T->U", .attrs = eye_attrs, .attrs_size = sizeof(EyeAttrs), .vers = eye_vers,
-    .infer = eye_infer, .cpu = { NULL, eye_run },
+    .name = "EyeLike",
+    .sig = "T->U",
+    .attrs = eye_attrs,
+    .attrs_size = sizeof(EyeAttrs),
+    .vers = eye_vers,
+    .infer = eye_infer,
+    .cpu = { NULL, eye_run },
 };
 
 /* -- OneHot -------------------------------------------------------------------------------------------------------- */
@@ -262,8 +280,10 @@ static sdx_status onehot_infer(Infer *c)
     if (idx->rank == SDX_MAX_RANK) return sdx_infer_fail(c, "the output's rank is beyond %d", SDX_MAX_RANK);
     TRY(sdx_infer_axis(c, ((const OneHotAttrs *)c->args)->axis, idx->rank + 1, &axis));
     Dim depth = SDX_DIM_UNKNOWN;
-    if (sdx_infer_ints(c, 1, &v) && v.n == 1) depth = sdx_dim_of(v.v[0]);
-    else if ((t = sdx_infer_const(c, 1)) && sdx_tensor_count(t) == 1) depth = sdx_tensor_get_int(t, 0);
+    if (sdx_infer_ints(c, 1, &v) && v.n == 1)
+        depth = sdx_dim_of(v.v[0]);
+    else if ((t = sdx_infer_const(c, 1)) && sdx_tensor_count(t) == 1)
+        depth = sdx_tensor_get_int(t, 0);
     if (depth < 0 && sdx_dim_is_const(depth)) return sdx_infer_fail(c, "depth is negative");
     Shape *y = shape_out(c, 0, idx->rank + 1);
     for (int k = 0, from = 0; k < y->rank; k++) y->dims[k] = k == axis ? depth : idx->dims[from++];
@@ -279,7 +299,8 @@ static sdx_status onehot_run(Run *r)
     if (sdx_tensor_count(&r->in[1]->t) != 1 || (depth = sdx_tensor_get_int(&r->in[1]->t, 0)) < 0)
         return sdx_run_fail(r, "depth is not a single number of at least 0");
     if (sdx_tensor_count(values) != 2) return sdx_run_fail(r, "values does not have two elements");
-    if (!axis_of(((const OneHotAttrs *)r->args)->axis, idx->rank + 1, &axis)) return sdx_run_fail(r, "axis is outside the rank");
+    if (!axis_of(((const OneHotAttrs *)r->args)->axis, idx->rank + 1, &axis))
+        return sdx_run_fail(r, "axis is outside the rank");
     for (int k = 0, from = 0; k <= idx->rank; k++) dims[k] = k == axis ? depth : idx->dims[from++];
     TRY(sdx_run_output(r, 0, values->dtype, idx->rank + 1, dims, &y));
     size_t size = sdx_dtype_size(values->dtype);
@@ -296,13 +317,19 @@ static sdx_status onehot_run(Run *r)
     return SDX_OK;
 }
 
-static const OpVer onehot_vers[] = {
-    { 28, { TS_NUM, TS_NUM, TS_ALL_13 } }, { 11, { TS_NUM, TS_NUM, TS_ALL_1 } }, { 9, { TS_NUM, TS_NUM, TS_ALL_1 } }, { 0 }
-};
+static const OpVer onehot_vers[] = { { 28, { TS_NUM, TS_NUM, TS_ALL_13 } },
+                                     { 11, { TS_NUM, TS_NUM, TS_ALL_1 } },
+                                     { 9, { TS_NUM, TS_NUM, TS_ALL_1 } },
+                                     { 0 } };
 
 const OpDef sdx_op_OneHot = {
-    .name = "OneHot", .sig = "T,U,V->V", .attrs = onehot_attrs, .attrs_size = sizeof(OneHotAttrs), .vers = onehot_vers,
-    .infer = onehot_infer, .cpu = { NULL, onehot_run },
+    .name = "OneHot",
+    .sig = "T,U,V->V",
+    .attrs = onehot_attrs,
+    .attrs_size = sizeof(OneHotAttrs),
+    .vers = onehot_vers,
+    .infer = onehot_infer,
+    .cpu = { NULL, onehot_run },
 };
 
 /* -- Trilu --------------------------------------------------------------------------------------------------------- */
@@ -366,6 +393,12 @@ static sdx_status trilu_run(Run *r)
 static const OpVer trilu_vers[] = { { 14, { TS_ALL_13 } }, { 0 } };
 
 const OpDef sdx_op_Trilu = {
-    .name = "Trilu", .sig = "T,i64?->T", .attrs = trilu_attrs, .attrs_size = sizeof(TriluAttrs), .vers = trilu_vers,
-    .flags = OP_INPLACE, .infer = trilu_infer, .cpu = { NULL, trilu_run },
+    .name = "Trilu",
+    .sig = "T,i64?->T",
+    .attrs = trilu_attrs,
+    .attrs_size = sizeof(TriluAttrs),
+    .vers = trilu_vers,
+    .flags = OP_INPLACE,
+    .infer = trilu_infer,
+    .cpu = { NULL, trilu_run },
 };

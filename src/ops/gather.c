@@ -18,7 +18,8 @@ enum { GRAIN_BYTES = 1 << 17 };
 static sdx_status gather_known(Infer *c)
 {
     DimVec data, idx;
-    if (!sdx_dtype_in(c->in[0]->elem, TS_IDX | TS_BOOL) || !sdx_infer_ints(c, 0, &data) || !sdx_infer_ints(c, 1, &idx)) return SDX_OK;
+    if (!sdx_dtype_in(c->in[0]->elem, TS_IDX | TS_BOOL) || !sdx_infer_ints(c, 0, &data) || !sdx_infer_ints(c, 1, &idx))
+        return SDX_OK;
     DimVal *y = sdx_arena_array(c->arena, DimVal, idx.n);
     TRY_MEM(y, c->err);
     for (int i = 0; i < idx.n; i++) {
@@ -42,7 +43,8 @@ static sdx_status gather_infer(Infer *c)
     if (!x) return SDX_OK;
     TRY(sdx_infer_axis(c, a->axis, x->rank, &axis));
     if (!idx) return SDX_OK;
-    if (x->rank - 1 + idx->rank > SDX_MAX_RANK) return sdx_infer_fail(c, "the output's rank is beyond %d", SDX_MAX_RANK);
+    if (x->rank - 1 + idx->rank > SDX_MAX_RANK)
+        return sdx_infer_fail(c, "the output's rank is beyond %d", SDX_MAX_RANK);
     Shape y = { .rank = 0 };
     for (int k = 0; k < axis; k++) y.dims[y.rank++] = x->dims[k];
     for (int k = 0; k < idx->rank; k++) y.dims[y.rank++] = idx->dims[k];
@@ -82,7 +84,8 @@ static sdx_status gather_run(Run *r)
     int axis, rank = 0;
     int64_t dims[2 * SDX_MAX_RANK], *index;
     void *y;
-    if (!axis_of(((const AxisAttrs *)r->args)->axis, x->rank, &axis)) return sdx_run_fail(r, "axis is outside the rank");
+    if (!axis_of(((const AxisAttrs *)r->args)->axis, x->rank, &axis))
+        return sdx_run_fail(r, "axis is outside the rank");
     for (int k = 0; k < axis; k++) dims[rank++] = x->dims[k];
     for (int k = 0; k < idx->rank; k++) dims[rank++] = idx->dims[k];
     for (int k = axis + 1; k < x->rank; k++) dims[rank++] = x->dims[k];
@@ -100,8 +103,15 @@ static const OpVer gather_vers[] = {
 };
 
 const OpDef sdx_op_Gather = {
-    .name = "Gather", .sig = "T,U->T", .attrs = axis_attrs, .attrs_size = sizeof(AxisAttrs), .vers = gather_vers,
-    .flags = OP_BYTE_MOVER, .moved = 1u << 0, .infer = gather_infer, .cpu = { NULL, gather_run },
+    .name = "Gather",
+    .sig = "T,U->T",
+    .attrs = axis_attrs,
+    .attrs_size = sizeof(AxisAttrs),
+    .vers = gather_vers,
+    .flags = OP_BYTE_MOVER,
+    .moved = 1u << 0,
+    .infer = gather_infer,
+    .cpu = { NULL, gather_run },
 };
 
 /* -- GatherElements: y[i][j] = x[index[i][j]][j] along axis 0 ------------------------------------------------------ */
@@ -152,8 +162,8 @@ static sdx_status elements_run(Run *r)
         return sdx_run_fail(r, "the indices' rank differs from the data's, or axis is outside it");
     for (int k = 0; k < x->rank; k++)
         if (k != j.axis && idx->dims[k] > x->dims[k])
-            return sdx_run_fail(r, "dimension %d of the indices, %" PRId64 ", exceeds the data's %" PRId64, k, idx->dims[k],
-                                x->dims[k]);
+            return sdx_run_fail(r, "dimension %d of the indices, %" PRId64 ", exceeds the data's %" PRId64, k,
+                                idx->dims[k], x->dims[k]);
     TRY(sdx_run_output(r, 0, x->dtype, idx->rank, idx->dims, &y));
     TRY(sdx_run_indices(r, idx, x->dims[j.axis], &index));
     j.y = y;
@@ -167,8 +177,13 @@ static sdx_status elements_run(Run *r)
 static const OpVer elements_vers[] = { { 13, { TS_ALL_13, TS_IDX } }, { 11, { TS_ALL_1, TS_IDX } }, { 0 } };
 
 const OpDef sdx_op_GatherElements = {
-    .name = "GatherElements", .sig = "T,U->T", .attrs = axis_attrs, .attrs_size = sizeof(AxisAttrs),
-    .vers = elements_vers, .infer = elements_infer, .cpu = { NULL, elements_run },
+    .name = "GatherElements",
+    .sig = "T,U->T",
+    .attrs = axis_attrs,
+    .attrs_size = sizeof(AxisAttrs),
+    .vers = elements_vers,
+    .infer = elements_infer,
+    .cpu = { NULL, elements_run },
 };
 
 /* -- GatherND: the last axis of the indices is a position ---------------------------------------------------------- */
@@ -184,13 +199,15 @@ static sdx_status gathernd_infer(Infer *c)
     const Shape *x = shape_of(c, 0), *idx = shape_of(c, 1);
     if (!x || !idx) return SDX_OK;
     if (idx->rank < 1 || x->rank < 1) return sdx_infer_fail(c, "data and indices need at least one dimension");
-    if (b < 0 || b >= x->rank || b >= idx->rank) return sdx_infer_fail(c, "batch_dims %" PRId64 " is not below the ranks", b);
+    if (b < 0 || b >= x->rank || b >= idx->rank)
+        return sdx_infer_fail(c, "batch_dims %" PRId64 " is not below the ranks", b);
     Dim depth = idx->dims[idx->rank - 1];
     if (!sdx_dim_is_const(depth)) return SDX_OK;
     if (depth < 1 || depth > x->rank - b)
         return sdx_infer_fail(c, "positions of %" PRId64 " entries in %d dimensions", depth, (int)(x->rank - b));
     Shape y = { .rank = 0 };
-    if (idx->rank - 1 + x->rank - b - depth > SDX_MAX_RANK) return sdx_infer_fail(c, "the output's rank is beyond %d", SDX_MAX_RANK);
+    if (idx->rank - 1 + x->rank - b - depth > SDX_MAX_RANK)
+        return sdx_infer_fail(c, "the output's rank is beyond %d", SDX_MAX_RANK);
     for (int k = 0; k < idx->rank - 1; k++) y.dims[y.rank++] = idx->dims[k];
     for (int64_t k = b + depth; k < x->rank; k++) y.dims[y.rank++] = x->dims[k];
     c->out[0].shape = y;
@@ -221,7 +238,8 @@ static sdx_status gathernd_run(Run *r)
     if (b < 0 || b >= x->rank || b >= idx->rank || depth < 1 || depth > x->rank - b)
         return sdx_run_fail(r, "the positions do not fit the data's rank");
     for (int k = 0; k < b; k++)
-        if (idx->dims[k] != x->dims[k]) return sdx_run_fail(r, "batch dimension %d differs between data and indices", k);
+        if (idx->dims[k] != x->dims[k])
+            return sdx_run_fail(r, "batch dimension %d differs between data and indices", k);
     for (int k = 0; k < idx->rank - 1; k++) dims[rank++] = idx->dims[k];
     for (int k = (int)b + depth; k < x->rank; k++) dims[rank++] = x->dims[k];
     TRY(sdx_run_output(r, 0, x->dtype, rank, dims, &y));
@@ -234,11 +252,14 @@ static sdx_status gathernd_run(Run *r)
     return SDX_OK;
 }
 
-static const OpVer gathernd_vers[] = {
-    { 13, { TS_ALL_13 } }, { 12, { TS_ALL_1 } }, { 11, { TS_ALL_1 } }, { 0 }
-};
+static const OpVer gathernd_vers[] = { { 13, { TS_ALL_13 } }, { 12, { TS_ALL_1 } }, { 11, { TS_ALL_1 } }, { 0 } };
 
 const OpDef sdx_op_GatherND = {
-    .name = "GatherND", .sig = "T,i64->T", .attrs = gathernd_attrs, .attrs_size = sizeof(GatherNDAttrs),
-    .vers = gathernd_vers, .infer = gathernd_infer, .cpu = { NULL, gathernd_run },
+    .name = "GatherND",
+    .sig = "T,i64->T",
+    .attrs = gathernd_attrs,
+    .attrs_size = sizeof(GatherNDAttrs),
+    .vers = gathernd_vers,
+    .infer = gathernd_infer,
+    .cpu = { NULL, gathernd_run },
 };

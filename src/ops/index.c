@@ -19,8 +19,8 @@ sdx_status sdx_run_indices(Run *r, const Tensor *t, int64_t size, int64_t **out)
                      : t->dtype == DT_INT32 ? ((const int32_t *)t->data)[i]
                                             : sdx_tensor_get_int(t, i);
         if (at < -size || at >= size)
-            return sdx_run_fail(r, "index %" PRId64 " at position %" PRId64 " is outside [-%" PRId64 ", %" PRId64 ")", at, i,
-                                size, size);
+            return sdx_run_fail(r, "index %" PRId64 " at position %" PRId64 " is outside [-%" PRId64 ", %" PRId64 ")",
+                                at, i, size, size);
         v[i] = at < 0 ? at + size : at;
     }
     *out = v;
@@ -36,8 +36,9 @@ sdx_status sdx_run_positions(Run *r, const Tensor *t, const int64_t *dims, int d
         for (int k = 0; k < depth; k++) {
             int64_t at = sdx_tensor_get_int(t, i * depth + k);
             if (at < -dims[k] || at >= dims[k])
-                return sdx_run_fail(r, "index %" PRId64 " in position %" PRId64 " is outside [-%" PRId64 ", %" PRId64 ")", at,
-                                    i, dims[k], dims[k]);
+                return sdx_run_fail(r,
+                                    "index %" PRId64 " in position %" PRId64 " is outside [-%" PRId64 ", %" PRId64 ")",
+                                    at, i, dims[k], dims[k]);
             offset = offset * dims[k] + (at < 0 ? at + dims[k] : at);
         }
         v[i] = offset + i / per_batch * whole;

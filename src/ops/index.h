@@ -6,8 +6,8 @@
 
 /* The integers of t, negative ones counted from `size`, on the run's heap. Fails when one is outside [-size, size). */
 sdx_status sdx_run_indices(Run *r, const Tensor *t, int64_t size, int64_t **out);
-/* t [.., depth] holds positions in an array of the first `depth` of dims. *out: the linear offset of each, plus one whole
- * array for each `per_batch` positions before it. */
+/* t [.., depth] holds positions in an array of the first `depth` of dims. *out: the linear offset of each, plus one
+ * whole array for each `per_batch` positions before it. */
 sdx_status sdx_run_positions(Run *r, const Tensor *t, const int64_t *dims, int depth, int64_t per_batch, int64_t **out);
 
 void sdx_row_major(const int64_t *dims, int rank, int64_t *stride);

@@ -20,7 +20,8 @@ typedef struct StrList { int64_t n; const Str *v; } StrList;
 typedef struct AttrSpec {
     const char *name; /* NULL ends the table */
     AttrType type;    /* INT int64_t; FLOAT float; STRING Str; TENSOR const Tensor *; GRAPH Graph *; INTS IntList;
-                         FLOATS FloatList; STRINGS StrList; TENSORS const Attr *; SPARSE const Sparse *; TYPE const Type * */
+                         FLOATS FloatList; STRINGS StrList; TENSORS const Attr *; SPARSE const Sparse *;
+                         TYPE const Type * */
     uint16_t offset;  /* of the field in the operator's struct */
     bool required;
     int64_t i;        /* defaults */
@@ -151,7 +152,7 @@ sdx_status sdx_run_trip(Run *r); /* one more loop trip: LIMIT_TRIPS, CANCELLED, 
 sdx_status sdx_run_graph(Run *r, Graph *body, const Datum *const *in, int n_in, Datum *out, int n_out);
 sdx_status sdx_run_fail(const Run *r, const char *fmt, ...) SDX_PRINTF(2, 3); /* RUN_FAILED, node named */
 
-/* Splits [0, n) into chunks of `grain` and runs fn(arg, from, to, worker) over the pool. grain depends on shapes only. */
+/* Splits [0, n) into chunks of `grain` and runs fn(arg, from, to, worker) over the pool. grain depends on shapes. */
 typedef void (*RangeFn)(void *arg, int64_t from, int64_t to, int worker);
 void sdx_run_range(const Run *r, int64_t n, int64_t grain, RangeFn fn, void *arg);
 
@@ -178,7 +179,8 @@ struct OpDef {
     const char *domain; /* NULL is ai.onnx */
     /* "T,T->T": inputs -> outputs. Items: a variable T U V W (see OpVer.types) or a type by short name (f32 i64 i32 u8
      * bool str ...), or seq(X) opt(X) map(k,v), or any; suffix ? optional, * repeated (0 or more), + repeated (1 or
-     * more) of one type, ~ repeated with differing types. An output variable that no input binds, or any, is left to infer. */
+     * more) of one type, ~ repeated with differing types. An output variable that no input binds, or any, is left to
+     * infer. */
     const char *sig;
     const AttrSpec *attrs;
     size_t attrs_size;
@@ -193,8 +195,8 @@ struct OpDef {
     void *user; /* custom operators */
 };
 
-/* A definition is `const OpDef sdx_op_Name` and one line OP(Name) in ops.def. Outside ai.onnx the domain has a tag before
- * the name, as in sdx_op_ml_Scaler: ml (ai.onnx.ml), training (ai.onnx.preview.training), preview (ai.onnx.preview),
+/* A definition is `const OpDef sdx_op_Name` and one line OP(Name) in ops.def. Outside ai.onnx the domain has a tag
+ * before the name, as in sdx_op_ml_Scaler: ml (ai.onnx.ml), training (ai.onnx.preview.training), preview (ai.onnx.preview),
  * ms (com.microsoft), sdx (internal). */
 #define OP(id) extern const OpDef sdx_op_##id;
 #include "ops/ops.def"
@@ -209,8 +211,8 @@ const OpVer *sdx_op_version(const OpDef *def, int64_t opset);
 
 /* Checks attributes against def and fills node->args. Unknown attributes are an error naming them. */
 sdx_status sdx_node_parse(Node *n, Err *err);
-/* Builds a node of an operator by name: for passes and upgrades. NULL on failure (err told). Its args are parsed when no
- * attribute is required; a caller that sets attributes calls sdx_node_parse after it. */
+/* Builds a node of an operator by name: for passes and upgrades. NULL on failure (err told). Its args are parsed when
+ * no attribute is required; a caller that sets attributes calls sdx_node_parse after it. */
 Node *sdx_node_make(Graph *g, Node *before, const char *domain, const char *op, Value *const *in, int n_in,
                     Value *const *out, int n_out, Err *err);
 /* Checks arity and element types of in against def->sig and ver (NULL: the newest row), binds out kinds and elems. */

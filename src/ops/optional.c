@@ -56,13 +56,26 @@ static const OpVer optional_vers[] = { { 28, { TS_ALL_28 } }, { 15, { TS_ALL_1 }
 static const OpVer element_vers[] = { { 28, { TS_ALL_28 } }, { 18, { TS_ALL_1 } }, { 15, { TS_ALL_1 } }, { 0 } };
 
 const OpDef sdx_op_Optional = {
-    .name = "Optional", .sig = "any?->any", .attrs = optional_attrs, .attrs_size = sizeof(OptionalAttrs),
-    .vers = optional_vers, .infer = optional_infer, .cpu = { NULL, optional_run },
+    .name = "Optional",
+    .sig = "any?->any",
+    .attrs = optional_attrs,
+    .attrs_size = sizeof(OptionalAttrs),
+    .vers = optional_vers,
+    .infer = optional_infer,
+    .cpu = { NULL, optional_run },
 };
 const OpDef sdx_op_OptionalHasElement = {
-    .name = "OptionalHasElement", .sig = "any?->bool", .vers = element_vers, .infer = has_infer, .cpu = { NULL, has_run },
+    .name = "OptionalHasElement",
+    .sig = "any?->bool",
+    .vers = element_vers,
+    .infer = has_infer,
+    .cpu = { NULL, has_run },
 };
 const OpDef sdx_op_OptionalGetElement = {
-    .name = "OptionalGetElement", .sig = "any->any", .vers = element_vers, .flags = OP_DATA_SHAPE, .infer = get_infer,
+    .name = "OptionalGetElement",
+    .sig = "any->any",
+    .vers = element_vers,
+    .flags = OP_DATA_SHAPE,
+    .infer = get_infer,
     .cpu = { NULL, get_run },
 };

@@ -12,7 +12,10 @@ typedef struct PadAttrs {
 } PadAttrs;
 static const AttrSpec pad_attrs[] = { OP_STR(PadAttrs, mode, "constant"), OP_ATTR_END };
 
-static bool mode_known(Str m) { return str_is(m, "constant") || str_is(m, "reflect") || str_is(m, "edge") || str_is(m, "wrap"); }
+static bool mode_known(Str m)
+{
+    return str_is(m, "constant") || str_is(m, "reflect") || str_is(m, "edge") || str_is(m, "wrap");
+}
 
 /* -- inference ----------------------------------------------------------------------------------------------------- */
 
@@ -22,7 +25,8 @@ static sdx_status pad_infer(Infer *c)
     DimVec pads;
     int64_t axes[SDX_MAX_RANK];
     int n = x ? x->rank : 0;
-    if (!mode_known(((const PadAttrs *)c->args)->mode)) return sdx_infer_fail(c, "mode is none of constant, reflect, edge, wrap");
+    if (!mode_known(((const PadAttrs *)c->args)->mode))
+        return sdx_infer_fail(c, "mode is none of constant, reflect, edge, wrap");
     if (!x) return SDX_OK;
     Shape *y = shape_out(c, 0, x->rank);
     if (!sdx_infer_ints(c, 1, &pads)) return SDX_OK;
@@ -33,7 +37,8 @@ static sdx_status pad_infer(Infer *c)
     for (int i = 0; i < n; i++) {
         int axis;
         TRY(sdx_infer_axis(c, axes[i], x->rank, &axis));
-        DimVal d = sdx_dimval_add(c->syms, sdx_dimval_of(x->dims[axis]), sdx_dimval_add(c->syms, pads.v[i], pads.v[i + n]));
+        DimVal d = sdx_dimval_add(c->syms, sdx_dimval_of(x->dims[axis]),
+                                  sdx_dimval_add(c->syms, pads.v[i], pads.v[i + n]));
         if (d.known && d.v < 0) return sdx_infer_fail(c, "dimension %d becomes %" PRId64, axis, d.v);
         y->dims[axis] = sdx_dim_of(d);
     }
@@ -63,10 +68,10 @@ static sdx_status axis_map(Run *r, char mode, int axis, int64_t d, int64_t befor
 {
     int64_t crop = before < 0 ? -before : 0, crop_end = after < 0 ? -after : 0, n, y;
     if (!sdx_add_i64(&y, d, before) || !sdx_add_i64(&y, y, after) || y < 0 || crop > d || crop_end > d - crop)
-        return sdx_run_fail(r, "pads %" PRId64 " and %" PRId64 " do not fit dimension %d of %" PRId64, before, after, axis, d);
+        return sdx_run_fail(r, "pads %" PRId64 " and %" PRId64 " do not fit dimension %d of %" PRId64, before, after,
+                            axis, d);
     n = d - crop - crop_end;
-    if (n == 0 && y > 0 && mode != 'c')
-        return sdx_run_fail(r, "dimension %d has no elements to pad with", axis);
+    if (n == 0 && y > 0 && mode != 'c') return sdx_run_fail(r, "dimension %d has no elements to pad with", axis);
     size_t nbytes;
     int64_t *m = sdx_mul_size(&nbytes, (size_t)y, sizeof *m) ? sdx_run_heap(r, nbytes) : NULL;
     TRY_MEM(m, r->err);
@@ -86,9 +91,9 @@ typedef struct PadRun {
 
 typedef struct PadJob {
     char *y;
-    const char *x, *fill; /* one block of the constant, `block` bytes */
-    size_t block;         /* bytes of the dimensions behind the last padded one */
-    int rank;             /* up to the last padded one */
+    const char *x, *fill;                             /* one block of the constant, `block` bytes */
+    size_t block;                                     /* bytes of the dimensions behind the last padded one */
+    int rank;                                         /* up to the last padded one */
     int64_t dims[SDX_MAX_RANK], stride[SDX_MAX_RANK]; /* of the output; of the source, in blocks */
     int64_t *map[SDX_MAX_RANK];
     PadRun *runs; /* of the last axis */
@@ -104,8 +109,10 @@ static sdx_status find_runs(Run *r, PadJob *j)
     TRY_MEM(j->runs, r->err);
     for (int64_t i = 0; i < n; i++) {
         PadRun *last = j->n_runs ? &j->runs[j->n_runs - 1] : NULL;
-        if (last && (map[i] < 0 ? last->s < 0 : last->s >= 0 && map[i] == last->s + last->n)) last->n++;
-        else j->runs[j->n_runs++] = (PadRun){ map[i], 1 };
+        if (last && (map[i] < 0 ? last->s < 0 : last->s >= 0 && map[i] == last->s + last->n))
+            last->n++;
+        else
+            j->runs[j->n_runs++] = (PadRun){ map[i], 1 };
     }
     return SDX_OK;
 }
@@ -143,8 +150,10 @@ static void pad_rows(void *arg, int64_t from, int64_t to, int worker)
         }
         for (int64_t k = 0; k < j->n_runs; k++) {
             const PadRun *run = &j->runs[k];
-            if (run->s < 0) put_constant(j, y, run->n);
-            else memcpy(y, j->x + (size_t)(base + run->s) * j->block, (size_t)run->n * j->block);
+            if (run->s < 0)
+                put_constant(j, y, run->n);
+            else
+                memcpy(y, j->x + (size_t)(base + run->s) * j->block, (size_t)run->n * j->block);
             y += (size_t)run->n * j->block;
         }
     }
@@ -228,14 +237,25 @@ static sdx_status pad_from_2(Node *n, Err *err)
     return sdx_upgrade_float_to_input(n, "value", 2, err);
 }
 
-static const OpVer pad_vers[] = {
-    { 25, { TS_ALL_25, TS_IDX } }, { 24, { TS_ALL_24, TS_IDX } }, { 23, { TS_ALL_23, TS_IDX } },
-    { 21, { TS_ALL_21, TS_IDX } }, { 19, { TS_ALL_13, TS_IDX } }, { 18, { TS_ALL_13, TS_IDX } },
-    { 13, { TS_ALL_13, TS_IDX } }, { 11, { TS_NUM, TS_IDX } },    { 2, { TS_FLT, TS_IDX }, pad_from_2 },
-    { 1, { TS_FLT, TS_IDX }, pad_from_1 }, { 0 }
-};
+static const OpVer pad_vers[] = { { 25, { TS_ALL_25, TS_IDX } },
+                                  { 24, { TS_ALL_24, TS_IDX } },
+                                  { 23, { TS_ALL_23, TS_IDX } },
+                                  { 21, { TS_ALL_21, TS_IDX } },
+                                  { 19, { TS_ALL_13, TS_IDX } },
+                                  { 18, { TS_ALL_13, TS_IDX } },
+                                  { 13, { TS_ALL_13, TS_IDX } },
+                                  { 11, { TS_NUM, TS_IDX } },
+                                  { 2, { TS_FLT, TS_IDX }, pad_from_2 },
+                                  { 1, { TS_FLT, TS_IDX }, pad_from_1 },
+                                  { 0 } };
 
 const OpDef sdx_op_Pad = {
-    .name = "Pad", .sig = "T,i64,T?,U?->T", .attrs = pad_attrs, .attrs_size = sizeof(PadAttrs), .vers = pad_vers,
-    .flags = OP_BYTE_MOVER, .infer = pad_infer, .cpu = { NULL, pad_run },
+    .name = "Pad",
+    .sig = "T,i64,T?,U?->T",
+    .attrs = pad_attrs,
+    .attrs_size = sizeof(PadAttrs),
+    .vers = pad_vers,
+    .flags = OP_BYTE_MOVER,
+    .infer = pad_infer,
+    .cpu = { NULL, pad_run },
 };

@@ -13,8 +13,10 @@ static void pow_f32(void *y, const void *const *x, unsigned single, int64_t n, c
 {
     const PowCall *c = args;
     bool square = (single & SDX_B_ONE) && *(const float *)x[1] == 2.f;
-    if (square) c->mul(y, x[0], x[0], (size_t)n, single & SDX_A_ONE ? SDX_A_ONE | SDX_B_ONE : 0);
-    else c->pow(y, x[0], x[1], (size_t)n, single);
+    if (square)
+        c->mul(y, x[0], x[0], (size_t)n, single & SDX_A_ONE ? SDX_A_ONE | SDX_B_ONE : 0);
+    else
+        c->pow(y, x[0], x[1], (size_t)n, single);
 }
 
 /* f32 for narrow floats, unless the exponent is a double. Integers to integer powers wrap, so 64 bits hold them all;
@@ -37,18 +39,20 @@ static sdx_status pow_prepare(Prepare *p)
     return sdx_ew_prepare(p, &s);
 }
 
-static const OpVer vers_pow[] = {
-    { 15, { TS_FLTB | TS_IDX, TS_NUMB } },
-    { 13, { TS_FLTB | TS_IDX, TS_NUM } },
-    { 12, { TS_FLT | TS_IDX, TS_NUM } },
-    { 7, { TS_FLT, TS_FLT } },
-    { 1, { TS_FLT, TS_FLT }, sdx_upgrade_broadcast },
-    { 0 }
-};
+static const OpVer vers_pow[] = { { 15, { TS_FLTB | TS_IDX, TS_NUMB } },
+                                  { 13, { TS_FLTB | TS_IDX, TS_NUM } },
+                                  { 12, { TS_FLT | TS_IDX, TS_NUM } },
+                                  { 7, { TS_FLT, TS_FLT } },
+                                  { 1, { TS_FLT, TS_FLT }, sdx_upgrade_broadcast },
+                                  { 0 } };
 
 const OpDef sdx_op_Pow = {
-    .name = "Pow", .sig = "T,U->T", .vers = vers_pow, .flags = OP_ELEMENTWISE | OP_INPLACE,
-    .infer = sdx_infer_broadcast, .cpu = { pow_prepare, sdx_ew_run },
+    .name = "Pow",
+    .sig = "T,U->T",
+    .vers = vers_pow,
+    .flags = OP_ELEMENTWISE | OP_INPLACE,
+    .infer = sdx_infer_broadcast,
+    .cpu = { pow_prepare, sdx_ew_run },
 };
 
 /* -- Mod ----------------------------------------------------------------------------------------------------------- */
@@ -86,8 +90,14 @@ static sdx_status mod_prepare(Prepare *p)
 static const OpVer vers_mod[] = { { 28, { TS_NUMB } }, { 13, { TS_NUMB } }, { 10, { TS_NUM } }, { 0 } };
 
 const OpDef sdx_op_Mod = {
-    .name = "Mod", .sig = "T,T->T", .attrs = mod_attrs, .attrs_size = sizeof(ModAttrs), .vers = vers_mod,
-    .flags = OP_ELEMENTWISE | OP_INPLACE | OP_INPLACE_ANY, .infer = mod_infer, .cpu = { mod_prepare, sdx_ew_run },
+    .name = "Mod",
+    .sig = "T,T->T",
+    .attrs = mod_attrs,
+    .attrs_size = sizeof(ModAttrs),
+    .vers = vers_mod,
+    .flags = OP_ELEMENTWISE | OP_INPLACE | OP_INPLACE_ANY,
+    .infer = mod_infer,
+    .cpu = { mod_prepare, sdx_ew_run },
 };
 
 /* -- BitShift ------------------------------------------------------------------------------------------------------ */
@@ -114,8 +124,13 @@ static sdx_status bitshift_prepare(Prepare *p)
 static const OpVer vers_bitshift[] = { { 28, { TS_INT } }, { 11, { TS_UINT } }, { 0 } };
 
 const OpDef sdx_op_BitShift = {
-    .name = "BitShift", .sig = "T,T->T", .attrs = bitshift_attrs, .attrs_size = sizeof(BitShiftAttrs),
-    .vers = vers_bitshift, .flags = OP_ELEMENTWISE | OP_INPLACE | OP_INPLACE_ANY, .infer = bitshift_infer,
+    .name = "BitShift",
+    .sig = "T,T->T",
+    .attrs = bitshift_attrs,
+    .attrs_size = sizeof(BitShiftAttrs),
+    .vers = vers_bitshift,
+    .flags = OP_ELEMENTWISE | OP_INPLACE | OP_INPLACE_ANY,
+    .infer = bitshift_infer,
     .cpu = { bitshift_prepare, sdx_ew_run },
 };
 
@@ -154,8 +169,10 @@ static sdx_status swiglu_prepare(Prepare *p)
     SwigluCall *c = sdx_arena_new(p->arena, SwigluCall);
     TRY_MEM(c, p->err);
     DType d = sdx_ew_compute(p->in[0]->t.dtype);
-    *c = (SwigluCall){ p->kern->map1_f32[SDX_MAP1_quickgelu], p->kern->map1_f64[SDX_MAP1_quickgelu],
-                       p->kern->map2[sdx_ew_ktype(d)][SDX_MAP2_mul], { ((const SwigluAttrs *)p->args)->alpha } };
+    *c = (SwigluCall){ p->kern->map1_f32[SDX_MAP1_quickgelu],
+                       p->kern->map1_f64[SDX_MAP1_quickgelu],
+                       p->kern->map2[sdx_ew_ktype(d)][SDX_MAP2_mul],
+                       { ((const SwigluAttrs *)p->args)->alpha } };
     EwSpec s = { .fn = d == DT_DOUBLE ? swiglu_f64 : swiglu_f32, .args = c, .in = { d, d }, .out = d };
     return sdx_ew_prepare(p, &s);
 }
@@ -163,7 +180,12 @@ static sdx_status swiglu_prepare(Prepare *p)
 static const OpVer vers_swiglu[] = { { 28, { TS_FLTB } }, { 0 } };
 
 const OpDef sdx_op_SwiGLU = {
-    .name = "SwiGLU", .sig = "T,T->T", .attrs = swiglu_attrs, .attrs_size = sizeof(SwigluAttrs), .vers = vers_swiglu,
-    .flags = OP_ELEMENTWISE | OP_INPLACE | OP_INPLACE_ANY, .infer = sdx_infer_broadcast,
+    .name = "SwiGLU",
+    .sig = "T,T->T",
+    .attrs = swiglu_attrs,
+    .attrs_size = sizeof(SwigluAttrs),
+    .vers = vers_swiglu,
+    .flags = OP_ELEMENTWISE | OP_INPLACE | OP_INPLACE_ANY,
+    .infer = sdx_infer_broadcast,
     .cpu = { swiglu_prepare, sdx_ew_run },
 };

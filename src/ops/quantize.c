@@ -16,20 +16,18 @@
 typedef struct QuantAttrs {
     int64_t axis, block_size, output_dtype, precision, saturate;
 } QuantAttrs;
-static const AttrSpec quantize_attrs[] = {
-    OP_INT(QuantAttrs, axis, 1),         OP_INT(QuantAttrs, block_size, 0), OP_INT(QuantAttrs, output_dtype, 0),
-    OP_INT(QuantAttrs, precision, 0),    OP_INT(QuantAttrs, saturate, 1),   OP_ATTR_END
-};
-static const AttrSpec dequantize_attrs[] = {
-    OP_INT(QuantAttrs, axis, 1), OP_INT(QuantAttrs, block_size, 0), OP_INT(QuantAttrs, output_dtype, 0), OP_ATTR_END
-};
+static const AttrSpec quantize_attrs[] = { OP_INT(QuantAttrs, axis, 1),         OP_INT(QuantAttrs, block_size, 0),
+                                           OP_INT(QuantAttrs, output_dtype, 0), OP_INT(QuantAttrs, precision, 0),
+                                           OP_INT(QuantAttrs, saturate, 1),     OP_ATTR_END };
+static const AttrSpec dequantize_attrs[] = { OP_INT(QuantAttrs, axis, 1), OP_INT(QuantAttrs, block_size, 0),
+                                             OP_INT(QuantAttrs, output_dtype, 0), OP_ATTR_END };
 
 /* -- where the scales lie ------------------------------------------------------------------------------------------ */
 
 /* The tensor as `rows` rows; row r has the scales from first(r) on, `step` (0 or 1) apart. */
 typedef struct QuantRows {
-    int64_t rows, n;    /* of a row; the last row of an axis may be shorter when it is cut in blocks */
-    int64_t axis, inner; /* size of the axis, elements behind it */
+    int64_t rows, n;       /* of a row; the last row of an axis may be shorter when it is cut in blocks */
+    int64_t axis, inner;   /* size of the axis, elements behind it */
     int64_t blocks, block; /* per axis index; block 0: not blocked */
     int step;
     enum { PER_TENSOR, PER_AXIS, PER_AXIS_LAST, PER_BLOCK, PER_BLOCK_LAST } kind;
@@ -50,18 +48,21 @@ static const char *quant_rows(const QuantAttrs *a, const Tensor *x, const Tensor
     q->inner = sdx_dims_product(x->dims, axis + 1, x->rank);
     int64_t outer = sdx_dims_product(x->dims, 0, axis);
     if (!a->block_size) {
-        if (scale->rank != 1 || scale->dims[0] != q->axis) return "scale has neither one element nor one for each index of the axis";
+        if (scale->rank != 1 || scale->dims[0] != q->axis)
+            return "scale has neither one element nor one for each index of the axis";
         q->kind = q->inner == 1 ? PER_AXIS_LAST : PER_AXIS;
         q->rows = q->kind == PER_AXIS_LAST ? outer : outer * q->axis;
         q->n = q->kind == PER_AXIS_LAST ? q->axis : q->inner;
         q->step = q->kind == PER_AXIS_LAST;
         return NULL;
     }
-    if (a->block_size < 0 || scale->rank != x->rank) return "block_size is negative, or scale does not have the rank of the input";
+    if (a->block_size < 0 || scale->rank != x->rank)
+        return "block_size is negative, or scale does not have the rank of the input";
     q->block = a->block_size;
     q->blocks = q->axis / q->block + (q->axis % q->block != 0);
     for (int k = 0; k < x->rank; k++)
-        if (scale->dims[k] != (k == axis ? q->blocks : x->dims[k])) return "scale does not have one element for each block";
+        if (scale->dims[k] != (k == axis ? q->blocks : x->dims[k]))
+            return "scale does not have one element for each block";
     q->kind = q->inner == 1 ? PER_BLOCK_LAST : PER_BLOCK;
     q->rows = q->kind == PER_BLOCK_LAST ? outer * q->blocks : outer * q->axis;
     q->n = q->kind == PER_BLOCK_LAST ? q->block : q->inner;
@@ -175,15 +176,19 @@ static void quantize_integers(const QuantJob *j, int64_t at, int64_t scale, int6
         for (int64_t i = 0; i < (j->q.step ? k : 1); i++) ones[i] = 1;
         s = ones;
     }
-    if (j->q.step) j->kern->quantize_each_f32[type](q, x, (size_t)k, s, zero, j->lo, j->hi);
-    else j->kern->quantize_f32[type](q, x, (size_t)k, *s, zero ? *zero : 0, j->lo, j->hi);
+    if (j->q.step)
+        j->kern->quantize_each_f32[type](q, x, (size_t)k, s, zero, j->lo, j->hi);
+    else
+        j->kern->quantize_f32[type](q, x, (size_t)k, *s, zero ? *zero : 0, j->lo, j->hi);
     if (packed) sdx_storage_pack(j->to, j->y, at, bytes, k);
 }
 
 static void quantize_block(const QuantJob *j, int64_t at, int64_t scale, int64_t k)
 {
-    if (sdx_is_storage_float(j->to)) quantize_floats(j, at, scale, k);
-    else quantize_integers(j, at, scale, k);
+    if (sdx_is_storage_float(j->to))
+        quantize_floats(j, at, scale, k);
+    else
+        quantize_integers(j, at, scale, k);
 }
 
 /* The integers at `at` to floats, by the kernel. */
@@ -197,8 +202,10 @@ static void dequantize_integers(const QuantJob *j, int64_t at, int64_t scale, in
         sdx_cast_block(DT_INT8, bytes, 0, j->from, j->x, at, k);
         q = bytes;
     }
-    if (j->q.step) j->kern->dequantize_each_f32[type](y, q, (size_t)k, j->scale + scale, zero);
-    else j->kern->dequantize_f32[type](y, q, (size_t)k, j->scale[scale], zero ? *zero : 0);
+    if (j->q.step)
+        j->kern->dequantize_each_f32[type](y, q, (size_t)k, j->scale + scale, zero);
+    else
+        j->kern->dequantize_f32[type](y, q, (size_t)k, j->scale[scale], zero ? *zero : 0);
 }
 
 static void dequantize_block(const QuantJob *j, int64_t at, int64_t scale, int64_t k)
@@ -218,13 +225,13 @@ static void dequantize_block(const QuantJob *j, int64_t at, int64_t scale, int64
     if (j->to != DT_FLOAT) sdx_cast_block(j->to, j->y, at, DT_FLOAT, y, 0, k);
 }
 
-static void quant_rows_run(const QuantJob *j, int64_t from, int64_t to, void (*block)(const QuantJob *, int64_t, int64_t, int64_t))
+static void quant_rows_run(const QuantJob *j, int64_t from, int64_t to,
+                           void (*block)(const QuantJob *, int64_t, int64_t, int64_t))
 {
     for (int64_t r = from; r < to; r++) {
         int64_t at, n, scale = 0;
         quant_row(&j->q, j->count, r, &at, &n, &scale);
-        for (int64_t i = 0; i < n; i += BLOCK)
-            block(j, at + i, scale + i * j->q.step, n - i < BLOCK ? n - i : BLOCK);
+        for (int64_t i = 0; i < n; i += BLOCK) block(j, at + i, scale + i * j->q.step, n - i < BLOCK ? n - i : BLOCK);
     }
 }
 
@@ -260,7 +267,8 @@ static sdx_status quant_begin(Run *r, QuantJob *j)
     const Tensor *x = &r->in[0]->t, *scale = &r->in[1]->t, *zero = DATUM_HAS(r, 2) ? &r->in[2]->t : NULL;
     const char *why = quant_rows(r->args, x, scale, &j->q);
     void *p;
-    if (!why && zero && sdx_tensor_count(zero) != sdx_tensor_count(scale)) why = "zero_point does not have the shape of scale";
+    if (!why && zero && sdx_tensor_count(zero) != sdx_tensor_count(scale))
+        why = "zero_point does not have the shape of scale";
     if (why) return sdx_run_fail(r, "%s", why);
     j->kern = r->state;
     j->from = x->dtype;
@@ -326,7 +334,8 @@ static sdx_status quantize_run(Run *r)
 {
     const QuantAttrs *a = r->args;
     DType x = r->in[0]->t.dtype, s = r->in[1]->t.dtype;
-    QuantJob j = { .to = quantized_type(a, DATUM_HAS(r, 2) ? r->in[2]->t.dtype : DT_NONE), .no_saturate = !a->saturate };
+    QuantJob j = { .to = quantized_type(a, DATUM_HAS(r, 2) ? r->in[2]->t.dtype : DT_NONE),
+                   .no_saturate = !a->saturate };
     j.quotient = a->precision ? (DType)a->precision : x == DT_INT32 ? DT_DOUBLE : x == s ? x : DT_FLOAT;
     if (!sdx_is_storage_float(j.to)) integer_range(j.to, &j.lo, &j.hi);
     TRY(quant_begin(r, &j));
@@ -353,8 +362,13 @@ static const OpVer quantize_vers[] = {
 };
 
 const OpDef sdx_op_QuantizeLinear = {
-    .name = "QuantizeLinear", .sig = "T,U,V?->V", .attrs = quantize_attrs, .attrs_size = sizeof(QuantAttrs),
-    .vers = quantize_vers, .infer = quantize_infer, .cpu = { quant_prepare, quantize_run },
+    .name = "QuantizeLinear",
+    .sig = "T,U,V?->V",
+    .attrs = quantize_attrs,
+    .attrs_size = sizeof(QuantAttrs),
+    .vers = quantize_vers,
+    .infer = quantize_infer,
+    .cpu = { quant_prepare, quantize_run },
 };
 
 /* -- DequantizeLinear ---------------------------------------------------------------------------------------------- */
@@ -388,21 +402,25 @@ static sdx_status dequantize_run(Run *r)
     return SDX_OK;
 }
 
-static const OpVer dequantize_vers[] = {
-    { 28, { TS_QUANT | TS_I32, TS_NARROW | TS_E8M0, TS_NARROW } },
-    { 25, { TS_QUANT_21 | TS_F4 | TS_INT2 | TS_I32, TS_NARROW | TS_E8M0, TS_NARROW } },
-    { 24, { TS_QUANT_21 | TS_F4 | TS_I32, TS_NARROW | TS_E8M0, TS_NARROW } },
-    { 23, { TS_QUANT_21 | TS_F4 | TS_I32, TS_NARROW, TS_NARROW } },
-    { 21, { TS_QUANT_21 | TS_I32, TS_NARROW, TS_NARROW } },
-    { 19, { TS_U8 | TS_I8 | TS_I32 | TS_F8, TS_NARROW, TS_NARROW } },
-    { 13, { TS_U8 | TS_I8 | TS_I32, TS_F32, TS_F32 } },
-    { 10, { TS_U8 | TS_I8 | TS_I32, TS_F32, TS_F32 } },
-    { 0 }
-};
+static const OpVer dequantize_vers[] = { { 28, { TS_QUANT | TS_I32, TS_NARROW | TS_E8M0, TS_NARROW } },
+                                         { 25,
+                                           { TS_QUANT_21 | TS_F4 | TS_INT2 | TS_I32, TS_NARROW | TS_E8M0, TS_NARROW } },
+                                         { 24, { TS_QUANT_21 | TS_F4 | TS_I32, TS_NARROW | TS_E8M0, TS_NARROW } },
+                                         { 23, { TS_QUANT_21 | TS_F4 | TS_I32, TS_NARROW, TS_NARROW } },
+                                         { 21, { TS_QUANT_21 | TS_I32, TS_NARROW, TS_NARROW } },
+                                         { 19, { TS_U8 | TS_I8 | TS_I32 | TS_F8, TS_NARROW, TS_NARROW } },
+                                         { 13, { TS_U8 | TS_I8 | TS_I32, TS_F32, TS_F32 } },
+                                         { 10, { TS_U8 | TS_I8 | TS_I32, TS_F32, TS_F32 } },
+                                         { 0 } };
 
 const OpDef sdx_op_DequantizeLinear = {
-    .name = "DequantizeLinear", .sig = "T,U,T?->V", .attrs = dequantize_attrs, .attrs_size = sizeof(QuantAttrs),
-    .vers = dequantize_vers, .infer = dequantize_infer, .cpu = { quant_prepare, dequantize_run },
+    .name = "DequantizeLinear",
+    .sig = "T,U,T?->V",
+    .attrs = dequantize_attrs,
+    .attrs_size = sizeof(QuantAttrs),
+    .vers = dequantize_vers,
+    .infer = dequantize_infer,
+    .cpu = { quant_prepare, dequantize_run },
 };
 
 /* -- DynamicQuantizeLinear: to uint8, with the scale that covers the data and 0 ------------------------------------ */
@@ -451,8 +469,17 @@ static sdx_status dynamic_run(Run *r)
         *(uint8_t *)p = (uint8_t)zero;
     }
     int32_t zero_int = (int32_t)zero;
-    QuantJob j = { .q = { .kind = PER_TENSOR, .n = SDX_EW_GRAIN, .rows = chunks }, .count = n, .from = DT_FLOAT, .to = DT_UINT8,
-                   .quotient = DT_FLOAT, .x = x->data, .y = y, .scale = &scale, .zero_int = &zero_int, .lo = 0, .hi = 255,
+    QuantJob j = { .q = { .kind = PER_TENSOR, .n = SDX_EW_GRAIN, .rows = chunks },
+                   .count = n,
+                   .from = DT_FLOAT,
+                   .to = DT_UINT8,
+                   .quotient = DT_FLOAT,
+                   .x = x->data,
+                   .y = y,
+                   .scale = &scale,
+                   .zero_int = &zero_int,
+                   .lo = 0,
+                   .hi = 255,
                    .kern = r->state };
     quant_run(r, &j, quantize_range);
     return SDX_OK;
@@ -461,6 +488,9 @@ static sdx_status dynamic_run(Run *r)
 static const OpVer dynamic_vers[] = { { 11, { TS_F32 } }, { 0 } };
 
 const OpDef sdx_op_DynamicQuantizeLinear = {
-    .name = "DynamicQuantizeLinear", .sig = "T->u8,f32,u8", .vers = dynamic_vers, .infer = dynamic_infer,
+    .name = "DynamicQuantizeLinear",
+    .sig = "T->u8,f32,u8",
+    .vers = dynamic_vers,
+    .infer = dynamic_infer,
     .cpu = { quant_prepare, dynamic_run },
 };

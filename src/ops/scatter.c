@@ -91,9 +91,8 @@ typedef struct ElementsAttrs {
     int64_t axis;
     Str reduction;
 } ElementsAttrs;
-static const AttrSpec elements_attrs[] = {
-    OP_INT(ElementsAttrs, axis, 0), OP_STR(ElementsAttrs, reduction, "none"), OP_ATTR_END
-};
+static const AttrSpec elements_attrs[] = { OP_INT(ElementsAttrs, axis, 0), OP_STR(ElementsAttrs, reduction, "none"),
+                                           OP_ATTR_END };
 
 static sdx_status elements_infer(Infer *c)
 {
@@ -106,7 +105,10 @@ static sdx_status elements_infer(Infer *c)
     return scatter_infer(c, a->reduction);
 }
 
-static sdx_status elements_prepare(Prepare *p) { return scatter_prepare(p, ((const ElementsAttrs *)p->args)->reduction); }
+static sdx_status elements_prepare(Prepare *p)
+{
+    return scatter_prepare(p, ((const ElementsAttrs *)p->args)->reduction);
+}
 
 static sdx_status elements_run(Run *r)
 {
@@ -121,8 +123,8 @@ static sdx_status elements_run(Run *r)
         return sdx_run_fail(r, "indices and updates differ in shape");
     for (int k = 0; k < x->rank; k++)
         if (k != axis && idx->dims[k] > x->dims[k])
-            return sdx_run_fail(r, "dimension %d of the indices, %" PRId64 ", exceeds the data's %" PRId64, k, idx->dims[k],
-                                x->dims[k]);
+            return sdx_run_fail(r, "dimension %d of the indices, %" PRId64 ", exceeds the data's %" PRId64, k,
+                                idx->dims[k], x->dims[k]);
     TRY(sdx_run_indices(r, idx, x->dims[axis], &index));
     TRY(copy_data(r, &y));
     sdx_row_major(x->dims, x->rank, stride);
@@ -138,27 +140,38 @@ static sdx_status elements_run(Run *r)
     return SDX_OK;
 }
 
-static const OpVer elements_vers[] = {
-    { 18, { TS_ALL_13, TS_IDX } }, { 16, { TS_ALL_13, TS_IDX } }, { 13, { TS_ALL_13, TS_IDX } },
-    { 11, { TS_ALL_1, TS_IDX } },  { 0 }
-};
+static const OpVer elements_vers[] = { { 18, { TS_ALL_13, TS_IDX } },
+                                       { 16, { TS_ALL_13, TS_IDX } },
+                                       { 13, { TS_ALL_13, TS_IDX } },
+                                       { 11, { TS_ALL_1, TS_IDX } },
+                                       { 0 } };
 
 const OpDef sdx_op_ScatterElements = {
-    .name = "ScatterElements", .sig = "T,U,T->T", .attrs = elements_attrs, .attrs_size = sizeof(ElementsAttrs),
-    .vers = elements_vers, .flags = OP_INPLACE, .infer = elements_infer, .cpu = { elements_prepare, elements_run },
+    .name = "ScatterElements",
+    .sig = "T,U,T->T",
+    .attrs = elements_attrs,
+    .attrs_size = sizeof(ElementsAttrs),
+    .vers = elements_vers,
+    .flags = OP_INPLACE,
+    .infer = elements_infer,
+    .cpu = { elements_prepare, elements_run },
 };
 
 /* Deprecated since 11 in favour of ScatterElements, which it becomes at import. */
 static sdx_status scatter_rename(Node *n, Err *err) { return sdx_upgrade_rename(n, "ScatterElements", err); }
-static const OpVer scatter_vers[] = {
-    { 11, { TS_ALL_1, TS_IDX }, scatter_rename }, { 9, { TS_ALL_1, TS_IDX } }, { 0 }
-};
+static const OpVer scatter_vers[] = { { 11, { TS_ALL_1, TS_IDX }, scatter_rename },
+                                      { 9, { TS_ALL_1, TS_IDX } },
+                                      { 0 } };
 
 static const AttrSpec scatter_attrs[] = { OP_INT(ElementsAttrs, axis, 0), OP_ATTR_END };
 
 const OpDef sdx_op_Scatter = {
-    .name = "Scatter", .sig = "T,U,T->T", .attrs = scatter_attrs, .attrs_size = sizeof(ElementsAttrs),
-    .vers = scatter_vers, .infer = sdx_infer_same_shape,
+    .name = "Scatter",
+    .sig = "T,U,T->T",
+    .attrs = scatter_attrs,
+    .attrs_size = sizeof(ElementsAttrs),
+    .vers = scatter_vers,
+    .infer = sdx_infer_same_shape,
 };
 
 /* -- ScatterND ----------------------------------------------------------------------------------------------------- */
@@ -197,13 +210,14 @@ static sdx_status nd_run(Run *r)
     int64_t n = sdx_dims_product(idx->dims, 0, idx->rank - 1), inner = sdx_dims_product(x->dims, depth, x->rank);
     if (!n || !inner) return SDX_OK;
     if (depth == 0) { /* each update replaces everything */
-        for (int64_t i = 0; i < n; i++) scatter_apply(s, y, (const char *)u->data + (size_t)(i * inner) * s->size, inner);
+        for (int64_t i = 0; i < n; i++)
+            scatter_apply(s, y, (const char *)u->data + (size_t)(i * inner) * s->size, inner);
         return SDX_OK;
     }
     TRY(sdx_run_positions(r, idx, x->dims, depth, n, &offset));
     for (int64_t i = 0; i < n; i++)
-        scatter_apply(s, y + (size_t)(offset[i] * inner) * s->size, (const char *)u->data + (size_t)(i * inner) * s->size,
-                      inner);
+        scatter_apply(s, y + (size_t)(offset[i] * inner) * s->size,
+                      (const char *)u->data + (size_t)(i * inner) * s->size, inner);
     return SDX_OK;
 }
 
@@ -212,8 +226,14 @@ static const OpVer nd_vers[] = {
 };
 
 const OpDef sdx_op_ScatterND = {
-    .name = "ScatterND", .sig = "T,i64,T->T", .attrs = nd_attrs, .attrs_size = sizeof(NDAttrs), .vers = nd_vers,
-    .flags = OP_INPLACE, .infer = nd_infer, .cpu = { nd_prepare, nd_run },
+    .name = "ScatterND",
+    .sig = "T,i64,T->T",
+    .attrs = nd_attrs,
+    .attrs_size = sizeof(NDAttrs),
+    .vers = nd_vers,
+    .flags = OP_INPLACE,
+    .infer = nd_infer,
+    .cpu = { nd_prepare, nd_run },
 };
 
 /* -- TensorScatter: new rows of a cache, per batch at its own place ------------------------------------------------ */
@@ -222,9 +242,8 @@ typedef struct TensorScatterAttrs {
     int64_t axis;
     Str mode;
 } TensorScatterAttrs;
-static const AttrSpec tensorscatter_attrs[] = {
-    OP_INT(TensorScatterAttrs, axis, -2), OP_STR(TensorScatterAttrs, mode, "linear"), OP_ATTR_END
-};
+static const AttrSpec tensorscatter_attrs[] = { OP_INT(TensorScatterAttrs, axis, -2),
+                                                OP_STR(TensorScatterAttrs, mode, "linear"), OP_ATTR_END };
 
 static sdx_status tensorscatter_infer(Infer *c)
 {
@@ -252,9 +271,10 @@ static sdx_status tensorscatter_run(Run *r)
         return sdx_run_fail(r, "axis is outside the rank or the batch, or the update's rank differs from the cache's");
     for (int k = 0; k < x->rank; k++)
         if (k == axis ? u->dims[k] > x->dims[k] : u->dims[k] != x->dims[k])
-            return sdx_run_fail(r, "dimension %d of the update, %" PRId64 ", does not fit the cache's %" PRId64, k, u->dims[k],
-                                x->dims[k]);
-    if (at && (at->rank != 1 || at->dims[0] != x->dims[0])) return sdx_run_fail(r, "write_indices is not of shape [batch]");
+            return sdx_run_fail(r, "dimension %d of the update, %" PRId64 ", does not fit the cache's %" PRId64, k,
+                                u->dims[k], x->dims[k]);
+    if (at && (at->rank != 1 || at->dims[0] != x->dims[0]))
+        return sdx_run_fail(r, "write_indices is not of shape [batch]");
     TRY(copy_data(r, &y));
     int64_t batch = x->dims[0], heads = sdx_dims_product(x->dims, 1, axis), rows = u->dims[axis], cap = x->dims[axis];
     size_t row = (size_t)sdx_dims_product(x->dims, axis + 1, x->rank) * sdx_dtype_size(x->dtype);
@@ -262,7 +282,8 @@ static sdx_status tensorscatter_run(Run *r)
     for (int64_t b = 0; b < batch; b++) {
         int64_t first = at ? sdx_tensor_get_int(at, b) : 0;
         if (first < 0 || (circular ? first >= cap && rows : first > cap - rows))
-            return sdx_run_fail(r, "batch %" PRId64 " writes %" PRId64 " rows at %" PRId64 " of %" PRId64, b, rows, first, cap);
+            return sdx_run_fail(r, "batch %" PRId64 " writes %" PRId64 " rows at %" PRId64 " of %" PRId64, b, rows,
+                                first, cap);
         for (int64_t h = 0; h < heads; h++)
             for (int64_t s = 0; s < rows; s++, src += row)
                 if (row) memcpy(y + (size_t)((b * heads + h) * cap + (first + s) % cap) * row, src, row);
@@ -273,7 +294,12 @@ static sdx_status tensorscatter_run(Run *r)
 static const OpVer tensorscatter_vers[] = { { 24, { TS_ALL_24 } }, { 0 } };
 
 const OpDef sdx_op_TensorScatter = {
-    .name = "TensorScatter", .sig = "T,T,i64?->T", .attrs = tensorscatter_attrs,
-    .attrs_size = sizeof(TensorScatterAttrs), .vers = tensorscatter_vers, .flags = OP_INPLACE | OP_BYTE_MOVER,
-    .infer = tensorscatter_infer, .cpu = { NULL, tensorscatter_run },
+    .name = "TensorScatter",
+    .sig = "T,T,i64?->T",
+    .attrs = tensorscatter_attrs,
+    .attrs_size = sizeof(TensorScatterAttrs),
+    .vers = tensorscatter_vers,
+    .flags = OP_INPLACE | OP_BYTE_MOVER,
+    .infer = tensorscatter_infer,
+    .cpu = { NULL, tensorscatter_run },
 };

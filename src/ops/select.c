@@ -59,7 +59,11 @@ static sdx_status nonzero_run(Run *r)
 static const OpVer nonzero_vers[] = { { 13, { TS_ALL_13 } }, { 9, { TS_ALL_1 } }, { 0 } };
 
 const OpDef sdx_op_NonZero = {
-    .name = "NonZero", .sig = "T->i64", .vers = nonzero_vers, .flags = OP_DATA_SHAPE, .infer = nonzero_infer,
+    .name = "NonZero",
+    .sig = "T->i64",
+    .vers = nonzero_vers,
+    .flags = OP_DATA_SHAPE,
+    .infer = nonzero_infer,
     .cpu = { NULL, nonzero_run },
 };
 
@@ -123,15 +127,20 @@ static sdx_status compress_run(Run *r)
 static const OpVer compress_vers[] = { { 28, { TS_ALL_13 } }, { 11, { TS_ALL_1 } }, { 9, { TS_ALL_1 } }, { 0 } };
 
 const OpDef sdx_op_Compress = {
-    .name = "Compress", .sig = "T,bool->T", .attrs = compress_attrs, .attrs_size = sizeof(SelectAttrs),
-    .vers = compress_vers, .flags = OP_DATA_SHAPE, .infer = compress_infer, .cpu = { NULL, compress_run },
+    .name = "Compress",
+    .sig = "T,bool->T",
+    .attrs = compress_attrs,
+    .attrs_size = sizeof(SelectAttrs),
+    .vers = compress_vers,
+    .flags = OP_DATA_SHAPE,
+    .infer = compress_infer,
+    .cpu = { NULL, compress_run },
 };
 
 /* -- Unique -------------------------------------------------------------------------------------------------------- */
 
-static const AttrSpec unique_attrs[] = {
-    OP_INT(SelectAttrs, axis, OP_INT_ABSENT), OP_INT(SelectAttrs, sorted, 1), OP_ATTR_END
-};
+static const AttrSpec unique_attrs[] = { OP_INT(SelectAttrs, axis, OP_INT_ABSENT), OP_INT(SelectAttrs, sorted, 1),
+                                         OP_ATTR_END };
 
 static sdx_status unique_infer(Infer *c)
 {
@@ -286,6 +295,12 @@ static sdx_status unique_run(Run *r)
 static const OpVer unique_vers[] = { { 28, { TS_ALL_13 } }, { 11, { TS_ALL_1 } }, { 0 } };
 
 const OpDef sdx_op_Unique = {
-    .name = "Unique", .sig = "T->T,i64?,i64?,i64?", .attrs = unique_attrs, .attrs_size = sizeof(SelectAttrs),
-    .vers = unique_vers, .flags = OP_DATA_SHAPE, .infer = unique_infer, .cpu = { NULL, unique_run },
+    .name = "Unique",
+    .sig = "T->T,i64?,i64?,i64?",
+    .attrs = unique_attrs,
+    .attrs_size = sizeof(SelectAttrs),
+    .vers = unique_vers,
+    .flags = OP_DATA_SHAPE,
+    .infer = unique_infer,
+    .cpu = { NULL, unique_run },
 };

@@ -41,7 +41,8 @@ static sdx_status position_of(Run *r, int i, int64_t n, int64_t last, int64_t *o
     const Tensor *t = &r->in[i]->t;
     if (sdx_tensor_count(t) != 1) return sdx_run_fail(r, "position is not a scalar");
     int64_t at = sdx_tensor_get_int(t, 0);
-    if (at < -n || at > last) return sdx_run_fail(r, "position %" PRId64 " is outside [-%" PRId64 ", %" PRId64 "]", at, n, last);
+    if (at < -n || at > last)
+        return sdx_run_fail(r, "position %" PRId64 " is outside [-%" PRId64 ", %" PRId64 "]", at, n, last);
     *out = at < 0 ? at + n : at;
     return SDX_OK;
 }
@@ -67,7 +68,7 @@ static sdx_status sequence_copy(Run *r, const Seq *src, DType elem)
 /* The sequence that this node made in output 0: nobody else has it yet. */
 static Seq *made(const Run *r) { return r->out[0]->seq; }
 
-/* -- SequenceEmpty, SequenceConstruct, SequenceLength, SequenceAt --------------------------------------------------- */
+/* -- SequenceEmpty, SequenceConstruct, SequenceLength, SequenceAt -------------------------------------------------- */
 
 typedef struct EmptyAttrs {
     int64_t dtype;
@@ -239,7 +240,8 @@ static sdx_status join_run(Run *r)
 typedef struct SplitSeqAttrs {
     int64_t axis, keepdims;
 } SplitSeqAttrs;
-static const AttrSpec splitseq_attrs[] = { OP_INT(SplitSeqAttrs, axis, 0), OP_INT(SplitSeqAttrs, keepdims, 1), OP_ATTR_END };
+static const AttrSpec splitseq_attrs[] = { OP_INT(SplitSeqAttrs, axis, 0), OP_INT(SplitSeqAttrs, keepdims, 1),
+                                           OP_ATTR_END };
 
 static sdx_status splitseq_infer(Infer *c)
 {
@@ -278,7 +280,10 @@ static sdx_status splitseq_part(Run *r, const Tensor *x, int axis, bool drop, in
     TRY(sdx_datum_tensor(&item, sdx_run_alloc(r), x->dtype, rank, dims, r->err));
     int64_t rows = sdx_dims_product(x->dims, 0, axis), inner = sdx_dims_product(x->dims, axis + 1, x->rank);
     if (rows > 0 && n * inner > 0) {
-        Move m = { .rank = 2, .size = sdx_dtype_size(x->dtype), .dims = { rows, n * inner }, .to = { n * inner, 1 },
+        Move m = { .rank = 2,
+                   .size = sdx_dtype_size(x->dtype),
+                   .dims = { rows, n * inner },
+                   .to = { n * inner, 1 },
                    .from = { x->dims[axis] * inner, 1 } };
         sdx_move_run(r, &m, item.t.data, (const char *)x->data + (size_t)(at * inner) * m.size);
     }
@@ -297,7 +302,8 @@ static sdx_status splitseq_run(Run *r)
     TRY(sequence_copy(r, NULL, x->dtype));
     while (part < parts && (at < size || parts != INT64_MAX)) {
         int64_t n = part_size(split, part, at, size);
-        if (n < 0 || n > size - at) return sdx_run_fail(r, "the sizes in split do not add up to the axis, %" PRId64, size);
+        if (n < 0 || n > size - at)
+            return sdx_run_fail(r, "the sizes in split do not add up to the axis, %" PRId64, size);
         TRY(splitseq_part(r, x, axis, !split && !a->keepdims, at, n, part));
         at += n;
         part++;
@@ -312,32 +318,66 @@ static const OpVer seq_vers[] = { { 11, { TS_ALL_1, TS_IDX } }, { 0 } };
 static const OpVer splitseq_vers[] = { { 24, { TS_ALL_13, TS_IDX } }, { 11, { TS_ALL_1, TS_IDX } }, { 0 } };
 
 const OpDef sdx_op_SequenceEmpty = {
-    .name = "SequenceEmpty", .sig = "->seq(T)", .attrs = empty_attrs, .attrs_size = sizeof(EmptyAttrs), .vers = seq_vers,
-    .infer = empty_infer, .cpu = { NULL, empty_run },
+    .name = "SequenceEmpty",
+    .sig = "->seq(T)",
+    .attrs = empty_attrs,
+    .attrs_size = sizeof(EmptyAttrs),
+    .vers = seq_vers,
+    .infer = empty_infer,
+    .cpu = { NULL, empty_run },
 };
 const OpDef sdx_op_SequenceConstruct = {
-    .name = "SequenceConstruct", .sig = "T+->seq(T)", .vers = seq_vers, .infer = construct_infer,
+    .name = "SequenceConstruct",
+    .sig = "T+->seq(T)",
+    .vers = seq_vers,
+    .infer = construct_infer,
     .cpu = { NULL, construct_run },
 };
 const OpDef sdx_op_SequenceLength = {
-    .name = "SequenceLength", .sig = "seq(T)->i64", .vers = seq_vers, .infer = length_infer, .cpu = { NULL, length_run },
+    .name = "SequenceLength",
+    .sig = "seq(T)->i64",
+    .vers = seq_vers,
+    .infer = length_infer,
+    .cpu = { NULL, length_run },
 };
 const OpDef sdx_op_SequenceAt = {
-    .name = "SequenceAt", .sig = "seq(T),U->T", .vers = seq_vers, .flags = OP_DATA_SHAPE, .infer = at_infer,
+    .name = "SequenceAt",
+    .sig = "seq(T),U->T",
+    .vers = seq_vers,
+    .flags = OP_DATA_SHAPE,
+    .infer = at_infer,
     .cpu = { NULL, at_run },
 };
 const OpDef sdx_op_SequenceInsert = {
-    .name = "SequenceInsert", .sig = "seq(T),T,U?->seq(T)", .vers = seq_vers, .infer = insert_infer,
+    .name = "SequenceInsert",
+    .sig = "seq(T),T,U?->seq(T)",
+    .vers = seq_vers,
+    .infer = insert_infer,
     .cpu = { NULL, insert_run },
 };
 const OpDef sdx_op_SequenceErase = {
-    .name = "SequenceErase", .sig = "seq(T),U?->seq(T)", .vers = seq_vers, .infer = erase_infer, .cpu = { NULL, erase_run },
+    .name = "SequenceErase",
+    .sig = "seq(T),U?->seq(T)",
+    .vers = seq_vers,
+    .infer = erase_infer,
+    .cpu = { NULL, erase_run },
 };
 const OpDef sdx_op_ConcatFromSequence = {
-    .name = "ConcatFromSequence", .sig = "seq(T)->T", .attrs = join_attrs, .attrs_size = sizeof(JoinAttrs),
-    .vers = seq_vers, .flags = OP_DATA_SHAPE, .infer = join_infer, .cpu = { sdx_move_prepare, join_run },
+    .name = "ConcatFromSequence",
+    .sig = "seq(T)->T",
+    .attrs = join_attrs,
+    .attrs_size = sizeof(JoinAttrs),
+    .vers = seq_vers,
+    .flags = OP_DATA_SHAPE,
+    .infer = join_infer,
+    .cpu = { sdx_move_prepare, join_run },
 };
 const OpDef sdx_op_SplitToSequence = {
-    .name = "SplitToSequence", .sig = "T,U?->seq(T)", .attrs = splitseq_attrs, .attrs_size = sizeof(SplitSeqAttrs),
-    .vers = splitseq_vers, .infer = splitseq_infer, .cpu = { sdx_move_prepare, splitseq_run },
+    .name = "SplitToSequence",
+    .sig = "T,U?->seq(T)",
+    .attrs = splitseq_attrs,
+    .attrs_size = sizeof(SplitSeqAttrs),
+    .vers = splitseq_vers,
+    .infer = splitseq_infer,
+    .cpu = { sdx_move_prepare, splitseq_run },
 };

@@ -10,9 +10,8 @@ typedef struct ShapeAttrs {
     int64_t start, end;
 } ShapeAttrs;
 
-static const AttrSpec shape_attrs[] = {
-    OP_INT(ShapeAttrs, start, 0), OP_INT(ShapeAttrs, end, OP_INT_ABSENT), OP_ATTR_END
-};
+static const AttrSpec shape_attrs[] = { OP_INT(ShapeAttrs, start, 0), OP_INT(ShapeAttrs, end, OP_INT_ABSENT),
+                                        OP_ATTR_END };
 
 /* [from, to) of the dims that the attributes select: negative counts from the end, then clamped. */
 static void shape_range(const ShapeAttrs *a, int rank, int *from, int *to)
@@ -49,18 +48,21 @@ static sdx_status shape_run(Run *r)
     return SDX_OK;
 }
 
-static const OpVer shape_vers[] = {
-    VERS_ALL_21_25,
-    { .since = 19, .types = { TS_ALL_19 } },
-    { .since = 15, .types = { TS_ALL_13 } },
-    { .since = 13, .types = { TS_ALL_13 } },
-    { .since = 1, .types = { TS_ALL_1 } },
-    { 0 }
-};
+static const OpVer shape_vers[] = { VERS_ALL_21_25,
+                                    { .since = 19, .types = { TS_ALL_19 } },
+                                    { .since = 15, .types = { TS_ALL_13 } },
+                                    { .since = 13, .types = { TS_ALL_13 } },
+                                    { .since = 1, .types = { TS_ALL_1 } },
+                                    { 0 } };
 
 const OpDef sdx_op_Shape = {
-    .name = "Shape", .sig = "T->i64", .attrs = shape_attrs, .attrs_size = sizeof(ShapeAttrs), .vers = shape_vers,
-    .infer = shape_infer, .cpu = { NULL, shape_run },
+    .name = "Shape",
+    .sig = "T->i64",
+    .attrs = shape_attrs,
+    .attrs_size = sizeof(ShapeAttrs),
+    .vers = shape_vers,
+    .infer = shape_infer,
+    .cpu = { NULL, shape_run },
 };
 
 /* -- Size ---------------------------------------------------------------------------------------------------------- */
@@ -82,16 +84,18 @@ static sdx_status size_run(Run *r)
     return SDX_OK;
 }
 
-static const OpVer size_vers[] = {
-    VERS_ALL_21_25,
-    { .since = 19, .types = { TS_ALL_19 } },
-    { .since = 13, .types = { TS_ALL_13 } },
-    { .since = 1, .types = { TS_ALL_1 } },
-    { 0 }
-};
+static const OpVer size_vers[] = { VERS_ALL_21_25,
+                                   { .since = 19, .types = { TS_ALL_19 } },
+                                   { .since = 13, .types = { TS_ALL_13 } },
+                                   { .since = 1, .types = { TS_ALL_1 } },
+                                   { 0 } };
 
 const OpDef sdx_op_Size = {
-    .name = "Size", .sig = "T->i64", .vers = size_vers, .infer = size_infer, .cpu = { NULL, size_run },
+    .name = "Size",
+    .sig = "T->i64",
+    .vers = size_vers,
+    .infer = size_infer,
+    .cpu = { NULL, size_run },
 };
 
 /* -- Constant ------------------------------------------------------------------------------------------------------ */
@@ -107,17 +111,15 @@ typedef struct ConstantAttrs {
     StrList value_strings;
 } ConstantAttrs;
 
-static const AttrSpec constant_attrs[] = {
-    OP_TENSOR(ConstantAttrs, value),
-    OP_ATTR(ConstantAttrs, sparse_value, ATTR_SPARSE),
-    OP_FLOAT(ConstantAttrs, value_float, 0),
-    OP_FLOATS(ConstantAttrs, value_floats),
-    OP_INT(ConstantAttrs, value_int, 0),
-    OP_INTS(ConstantAttrs, value_ints),
-    OP_STR(ConstantAttrs, value_string, ""),
-    OP_STRS(ConstantAttrs, value_strings),
-    OP_ATTR_END
-};
+static const AttrSpec constant_attrs[] = { OP_TENSOR(ConstantAttrs, value),
+                                           OP_ATTR(ConstantAttrs, sparse_value, ATTR_SPARSE),
+                                           OP_FLOAT(ConstantAttrs, value_float, 0),
+                                           OP_FLOATS(ConstantAttrs, value_floats),
+                                           OP_INT(ConstantAttrs, value_int, 0),
+                                           OP_INTS(ConstantAttrs, value_ints),
+                                           OP_STR(ConstantAttrs, value_string, ""),
+                                           OP_STRS(ConstantAttrs, value_strings),
+                                           OP_ATTR_END };
 
 /* The content as a tensor that borrows from the node. A sparse value has data NULL and its dense shape. */
 static sdx_status constant_tensor(const Node *n, const ConstantAttrs *a, Tensor *t, Err *err)
@@ -145,7 +147,9 @@ static sdx_status constant_tensor(const Node *n, const ConstantAttrs *a, Tensor 
     } else if (!strcmp(name, "value_ints")) {
         *t = (Tensor){ .dtype = DT_INT64, .rank = 1, .dims = { a->value_ints.n }, .data = (void *)a->value_ints.v };
     } else if (!strcmp(name, "value_strings")) {
-        *t = (Tensor){ .dtype = DT_STRING, .rank = 1, .dims = { a->value_strings.n }, .data = (void *)a->value_strings.v };
+        *t = (Tensor){
+            .dtype = DT_STRING, .rank = 1, .dims = { a->value_strings.n }, .data = (void *)a->value_strings.v
+        };
     }
     return SDX_OK;
 }
@@ -170,9 +174,11 @@ static sdx_status constant_sparse(Run *r, const Sparse *s, const Tensor *t, char
     size_t size = sdx_dtype_size(t->dtype), nbytes;
     int64_t count = sdx_tensor_count(t), nnz = sdx_tensor_count(&s->values.t);
     const Tensor *at = &s->indices.t;
-    if (!size || !sdx_tensor_nbytes(t, &nbytes)) return sdx_run_fail(r, "sparse value of type %s", sdx_dtype_name(t->dtype));
+    if (!size || !sdx_tensor_nbytes(t, &nbytes))
+        return sdx_run_fail(r, "sparse value of type %s", sdx_dtype_name(t->dtype));
     if (sdx_tensor_count(at) != (at->rank == 2 ? nnz * t->rank : nnz))
-        return sdx_run_fail(r, "sparse value: %lld indices for %lld elements", (long long)sdx_tensor_count(at), (long long)nnz);
+        return sdx_run_fail(r, "sparse value: %lld indices for %lld elements", (long long)sdx_tensor_count(at),
+                            (long long)nnz);
     memset(y, 0, nbytes);
     for (int64_t i = 0; i < nnz; i++) {
         int64_t pos = 0;
@@ -204,18 +210,21 @@ static sdx_status constant_run(Run *r)
     return SDX_OK;
 }
 
-static const OpVer constant_vers[] = {
-    VERS_ALL_21_25,
-    { .since = 19, .types = { TS_ALL_19 } },
-    { .since = 13, .types = { TS_ALL_13 } },
-    { .since = 12, .types = { TS_ALL_1 } },
-    { .since = 11, .types = { TS_ALL_1 } },
-    { .since = 9, .types = { TS_ALL_1 } },
-    { .since = 1, .types = { TS_FLT } },
-    { 0 }
-};
+static const OpVer constant_vers[] = { VERS_ALL_21_25,
+                                       { .since = 19, .types = { TS_ALL_19 } },
+                                       { .since = 13, .types = { TS_ALL_13 } },
+                                       { .since = 12, .types = { TS_ALL_1 } },
+                                       { .since = 11, .types = { TS_ALL_1 } },
+                                       { .since = 9, .types = { TS_ALL_1 } },
+                                       { .since = 1, .types = { TS_FLT } },
+                                       { 0 } };
 
 const OpDef sdx_op_Constant = {
-    .name = "Constant", .sig = "->T", .attrs = constant_attrs, .attrs_size = sizeof(ConstantAttrs),
-    .vers = constant_vers, .infer = constant_infer, .cpu = { NULL, constant_run },
+    .name = "Constant",
+    .sig = "->T",
+    .attrs = constant_attrs,
+    .attrs_size = sizeof(ConstantAttrs),
+    .vers = constant_vers,
+    .infer = constant_infer,
+    .cpu = { NULL, constant_run },
 };

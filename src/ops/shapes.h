@@ -9,10 +9,7 @@
 #define INFER_HAS(c, i) ((i) < (c)->n_in && (c)->in[i])
 #define DATUM_HAS(c, i) ((i) < (c)->n_in && (c)->in[i] && (c)->in[i]->kind != DATUM_NONE)
 
-static inline bool str_is(Str s, const char *literal)
-{
-    return s.n == strlen(literal) && !memcmp(s.p, literal, s.n);
-}
+static inline bool str_is(Str s, const char *literal) { return s.n == strlen(literal) && !memcmp(s.p, literal, s.n); }
 
 /* Shape of input i, or NULL when it is absent or its rank unknown. */
 static inline const Shape *shape_of(const Infer *c, int i)

@@ -25,11 +25,13 @@ static const struct {
     const char *name;
     DType type;
 } short_names[] = {
-    { "f32", DT_FLOAT },    { "f64", DT_DOUBLE },       { "f16", DT_FLOAT16 },         { "bf16", DT_BFLOAT16 },
-    { "i8", DT_INT8 },      { "i16", DT_INT16 },        { "i32", DT_INT32 },           { "i64", DT_INT64 },
-    { "u8", DT_UINT8 },     { "u16", DT_UINT16 },       { "u32", DT_UINT32 },          { "u64", DT_UINT64 },
-    { "bool", DT_BOOL },    { "str", DT_STRING },       { "c64", DT_COMPLEX64 },       { "c128", DT_COMPLEX128 },
-    { "f8e8m0", DT_FLOAT8E8M0 }, { "f8e4m3fn", DT_FLOAT8E4M3FN }, { "f8e5m2", DT_FLOAT8E5M2 },
+    { "f32", DT_FLOAT },         { "f64", DT_DOUBLE },        { "f16", DT_FLOAT16 },
+    { "bf16", DT_BFLOAT16 },     { "i8", DT_INT8 },           { "i16", DT_INT16 },
+    { "i32", DT_INT32 },         { "i64", DT_INT64 },         { "u8", DT_UINT8 },
+    { "u16", DT_UINT16 },        { "u32", DT_UINT32 },        { "u64", DT_UINT64 },
+    { "bool", DT_BOOL },         { "str", DT_STRING },        { "c64", DT_COMPLEX64 },
+    { "c128", DT_COMPLEX128 },   { "f8e8m0", DT_FLOAT8E8M0 }, { "f8e4m3fn", DT_FLOAT8E4M3FN },
+    { "f8e5m2", DT_FLOAT8E5M2 },
 };
 
 /* -- reading ------------------------------------------------------------------------------------------------------- */
@@ -93,7 +95,8 @@ static sdx_status bind_elem(Binding *b, const SigLeaf *leaf, DType elem, bool re
     char what[160];
     if (elem == DT_NONE || (leaf->var < 0 && (leaf->type == DT_NONE || leaf->type == elem))) return SDX_OK;
     if (leaf->var < 0) {
-        snprintf(what, sizeof what, "has elements of type %s, not %s", sdx_dtype_name(elem), sdx_dtype_name(leaf->type));
+        snprintf(what, sizeof what, "has elements of type %s, not %s", sdx_dtype_name(elem),
+                 sdx_dtype_name(leaf->type));
         return bind_fail(b, i, what);
     }
     if (b->ver && !sdx_dtype_in(elem, b->ver->types[leaf->var])) {
@@ -103,8 +106,8 @@ static sdx_status bind_elem(Binding *b, const SigLeaf *leaf, DType elem, bool re
     }
     DType *var = &b->vars[leaf->var];
     if (*var != DT_NONE && *var != elem && !rebind) {
-        snprintf(what, sizeof what, "has elements of type %s, an earlier input of the same kind %s", sdx_dtype_name(elem),
-                 sdx_dtype_name(*var));
+        snprintf(what, sizeof what, "has elements of type %s, an earlier input of the same kind %s",
+                 sdx_dtype_name(elem), sdx_dtype_name(*var));
         return bind_fail(b, i, what);
     }
     *var = elem;
@@ -113,7 +116,9 @@ static sdx_status bind_elem(Binding *b, const SigLeaf *leaf, DType elem, bool re
 
 static const char *kind_name(TypeKind k)
 {
-    static const char *const names[] = { "unknown", "tensor", "sparse tensor", "sequence", "map", "optional", "opaque" };
+    static const char *const names[] = {
+        "unknown", "tensor", "sparse tensor", "sequence", "map", "optional", "opaque"
+    };
     return names[k];
 }
 
@@ -144,7 +149,10 @@ static sdx_status bind_input(Binding *b, const SigItem *it, const Type *t, int i
 
 /* -- outputs ------------------------------------------------------------------------------------------------------- */
 
-#define TENSOR_OF(name) { .kind = TYPE_TENSOR, .elem = DT_##name, .shape = { .rank = SDX_RANK_UNKNOWN } }
+#define TENSOR_OF(name)                                                                                                \
+    {                                                                                                                  \
+        .kind = TYPE_TENSOR, .elem = DT_##name, .shape = {.rank = SDX_RANK_UNKNOWN }                                   \
+    }
 static const Type tensor_of[DT_COUNT] = {
     [DT_NONE] = { .kind = TYPE_TENSOR, .shape = { .rank = SDX_RANK_UNKNOWN } },
 #define DTYPE(name, code, bits, text, cls) [DT_##name] = TENSOR_OF(name),
@@ -152,7 +160,10 @@ static const Type tensor_of[DT_COUNT] = {
 #undef DTYPE
 };
 
-#define SEQUENCE_OF(name) { .kind = TYPE_SEQUENCE, .of = &tensor_of[DT_##name], .shape = { .rank = SDX_RANK_UNKNOWN } }
+#define SEQUENCE_OF(name)                                                                                              \
+    {                                                                                                                  \
+        .kind = TYPE_SEQUENCE, .of = &tensor_of[DT_##name], .shape = {.rank = SDX_RANK_UNKNOWN }                       \
+    }
 static const Type sequence_of[DT_COUNT] = {
     [DT_NONE] = { .kind = TYPE_SEQUENCE, .of = &tensor_of[DT_NONE], .shape = { .rank = SDX_RANK_UNKNOWN } },
 #define DTYPE(name, code, bits, text, cls) [DT_##name] = SEQUENCE_OF(name),
@@ -195,16 +206,18 @@ sdx_status sdx_op_bind(const Node *n, const OpVer *ver, const Type *const *in, T
         int first = i;
         for (; i < n->n_in && (i == first || is_repeated(&it)); i++) {
             bool may_lack = it.suffix == '?' || it.suffix == '*';
-            if (n->in[i]) TRY(bind_input(&b, &it, in[i], i));
-            else if (!may_lack) return bind_fail(&b, i, "is missing");
+            if (n->in[i])
+                TRY(bind_input(&b, &it, in[i], i));
+            else if (!may_lack)
+                return bind_fail(&b, i, "is missing");
         }
         if (i == first && it.suffix != '?' && it.suffix != '*' && it.suffix != '~')
             return sdx_fail(err, SDX_INVALID_MODEL, "%s: has %d inputs, too few for %s",
                             sdx_node_text(n, text, sizeof text), n->n_in, n->def->sig);
     }
     if (i < n->n_in)
-        return sdx_fail(err, SDX_INVALID_MODEL, "%s: has %d inputs, too many for %s", sdx_node_text(n, text, sizeof text),
-                        n->n_in, n->def->sig);
+        return sdx_fail(err, SDX_INVALID_MODEL, "%s: has %d inputs, too many for %s",
+                        sdx_node_text(n, text, sizeof text), n->n_in, n->def->sig);
     assert(s[0] == '-' && s[1] == '>');
     s += 2;
     int o = 0;

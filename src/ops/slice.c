@@ -23,7 +23,7 @@ static void slice_range(int64_t d, int64_t start, int64_t end, int64_t step, int
         if (start > d - 1) start = d - 1;
         if (end > d - 1) end = d - 1;
         /* -(step + 1) + 1 cannot overflow where -step could. */
-        *count = start > end ? (int64_t)((uint64_t)(start - end - 1) / ((uint64_t)-(step + 1) + 1)) + 1 : 0;
+        *count = start > end ? (int64_t)((uint64_t)(start - end - 1) / ((uint64_t) - (step + 1) + 1)) + 1 : 0;
     }
     *first = *count ? start : 0;
 }
@@ -35,7 +35,8 @@ static sdx_status slice_axes(const Infer *c, int rank, int n, int *axes, bool *k
     int64_t v[SDX_MAX_RANK];
     int count = n;
     *known = true;
-    if (INFER_HAS(c, 3)) *known = sdx_infer_numbers(c, 3, v, SDX_MAX_RANK, &count);
+    if (INFER_HAS(c, 3))
+        *known = sdx_infer_numbers(c, 3, v, SDX_MAX_RANK, &count);
     else
         for (int i = 0; i < n; i++) v[i] = i;
     if (!*known) return SDX_OK;
@@ -133,7 +134,8 @@ static const char *slice_plan(const Tensor *x, const Tensor *const *in, SlicePla
     bool seen[SDX_MAX_RANK] = { false };
     for (int i = 0; i < 4; i++)
         if (in[i] && (n[i] = sdx_tensor_ints(in[i], v[i], SDX_MAX_RANK)) < 0) return "more entries than dimensions";
-    if (n[1] != n[0] || (in[2] && n[2] != n[0]) || (in[3] && n[3] != n[0])) return "starts, ends, axes and steps differ in length";
+    if (n[1] != n[0] || (in[2] && n[2] != n[0]) || (in[3] && n[3] != n[0]))
+        return "starts, ends, axes and steps differ in length";
     if (n[0] > x->rank) return "more entries than dimensions";
     sdx_row_major(x->dims, x->rank, stride);
     Move m = { .rank = x->rank, .size = sdx_dtype_size(x->dtype) };
@@ -218,13 +220,17 @@ static sdx_status slice_from_1(Node *n, Err *err)
     return sdx_upgrade_ints_to_input(n, "axes", 3, err);
 }
 
-static const OpVer slice_vers[] = {
-    { 13, { TS_ALL_13, TS_IDX } }, { 11, { TS_ALL_1, TS_IDX } },
-    { 10, { TS_ALL_1, TS_IDX } },  { 1, { TS_ALL_1, TS_IDX }, slice_from_1 },
-    { 0 }
-};
+static const OpVer slice_vers[] = { { 13, { TS_ALL_13, TS_IDX } },
+                                    { 11, { TS_ALL_1, TS_IDX } },
+                                    { 10, { TS_ALL_1, TS_IDX } },
+                                    { 1, { TS_ALL_1, TS_IDX }, slice_from_1 },
+                                    { 0 } };
 
 const OpDef sdx_op_Slice = {
-    .name = "Slice", .sig = "T,U,U,U?,U?->T", .vers = slice_vers, .infer = slice_infer, .cpu = { slice_prepare, slice_run },
+    .name = "Slice",
+    .sig = "T,U,U,U?,U?->T",
+    .vers = slice_vers,
+    .infer = slice_infer,
+    .cpu = { slice_prepare, slice_run },
     .alias = slice_alias,
 };

@@ -25,8 +25,8 @@ void sdx_strided_run(const Run *r, const Kern *k, const Strided *s, void *dst, c
 /* Is the source one run of elements in the order of the destination? */
 bool sdx_strided_is_run(const Strided *s);
 
-/* Both at once, for operators that learn their strides when they run: sdx_move_prepare leaves the table of kernels in the
- * state, where sdx_move_run finds it. */
+/* Both at once, for operators that learn their strides when they run: sdx_move_prepare leaves the table of kernels in
+ * the state, where sdx_move_run finds it. */
 sdx_status sdx_move_prepare(Prepare *p);
 void sdx_move_run(const Run *r, const Move *m, void *dst, const void *src);
 

@@ -47,7 +47,11 @@ static sdx_status concat_run(Run *r)
 static const OpVer concat_vers[] = { { 20, { TS_STR } }, { 0 } };
 
 const OpDef sdx_op_StringConcat = {
-    .name = "StringConcat", .sig = "T,T->T", .vers = concat_vers, .flags = OP_ELEMENTWISE, .infer = sdx_infer_broadcast,
+    .name = "StringConcat",
+    .sig = "T,T->T",
+    .vers = concat_vers,
+    .flags = OP_ELEMENTWISE,
+    .infer = sdx_infer_broadcast,
     .cpu = { concat_prepare, concat_run },
 };
 
@@ -57,7 +61,8 @@ typedef struct SplitAttrs {
     Str delimiter;
     int64_t maxsplit;
 } SplitAttrs;
-static const AttrSpec split_attrs[] = { OP_STR(SplitAttrs, delimiter, NULL), OP_INT(SplitAttrs, maxsplit, OP_INT_ABSENT), OP_ATTR_END };
+static const AttrSpec split_attrs[] = { OP_STR(SplitAttrs, delimiter, NULL),
+                                        OP_INT(SplitAttrs, maxsplit, OP_INT_ABSENT), OP_ATTR_END };
 
 static sdx_status split_infer(Infer *c)
 {
@@ -72,8 +77,8 @@ static sdx_status split_infer(Infer *c)
 
 static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= 0x1f); }
 
-/* The parts of s into out (NULL: only counted). An empty delimiter stands for runs of white space, of which none is left
- * at the ends; after `max` cuts the rest is one part. */
+/* The parts of s into out (NULL: only counted). An empty delimiter stands for runs of white space, of which none is
+ * left at the ends; after `max` cuts the rest is one part. */
 static int64_t split_one(Str s, Str by, int64_t max, Str *out)
 {
     const char *p = s.p, *end = s.n ? s.p + s.n : s.p;
@@ -105,7 +110,8 @@ static sdx_status split_run(Run *r)
     const SplitAttrs *a = r->args;
     const Tensor *x = &r->in[0]->t;
     const Str *s = x->data;
-    int64_t n = sdx_tensor_count(x), widest = 0, max = a->maxsplit == OP_INT_ABSENT || a->maxsplit < 0 ? INT64_MAX : a->maxsplit;
+    int64_t n = sdx_tensor_count(x), widest = 0,
+            max = a->maxsplit == OP_INT_ABSENT || a->maxsplit < 0 ? INT64_MAX : a->maxsplit;
     int64_t dims[SDX_MAX_RANK + 1];
     void *y, *z = NULL;
     if (r->n_out > 1 && r->out[1]) TRY(sdx_run_output(r, 1, DT_INT64, x->rank, x->dims, &z));
@@ -128,8 +134,14 @@ static sdx_status split_run(Run *r)
 static const OpVer split_vers[] = { { 20, { TS_STR } }, { 0 } };
 
 const OpDef sdx_op_StringSplit = {
-    .name = "StringSplit", .sig = "T->T,i64", .attrs = split_attrs, .attrs_size = sizeof(SplitAttrs), .vers = split_vers,
-    .flags = OP_DATA_SHAPE, .infer = split_infer, .cpu = { NULL, split_run },
+    .name = "StringSplit",
+    .sig = "T->T,i64",
+    .attrs = split_attrs,
+    .attrs_size = sizeof(SplitAttrs),
+    .vers = split_vers,
+    .flags = OP_DATA_SHAPE,
+    .infer = split_infer,
+    .cpu = { NULL, split_run },
 };
 
 /* -- StringNormalizer ---------------------------------------------------------------------------------------------- */
@@ -139,10 +151,10 @@ typedef struct NormalizeAttrs {
     int64_t is_case_sensitive;
     StrList stopwords;
 } NormalizeAttrs;
-static const AttrSpec normalize_attrs[] = {
-    OP_STR(NormalizeAttrs, case_change_action, "NONE"), OP_INT(NormalizeAttrs, is_case_sensitive, 0),
-    OP_STR(NormalizeAttrs, locale, NULL), OP_STRS(NormalizeAttrs, stopwords), OP_ATTR_END
-};
+static const AttrSpec normalize_attrs[] = { OP_STR(NormalizeAttrs, case_change_action, "NONE"),
+                                            OP_INT(NormalizeAttrs, is_case_sensitive, 0),
+                                            OP_STR(NormalizeAttrs, locale, NULL), OP_STRS(NormalizeAttrs, stopwords),
+                                            OP_ATTR_END };
 
 typedef struct CaseRange {
     uint32_t first, last;
@@ -166,8 +178,10 @@ static uint32_t case_map(const CaseRange *ranges, size_t n, uint32_t c)
     size_t lo = 0, hi = n;
     while (lo < hi) { /* ranges are sorted by their first, and overlap only where steps of 2 interleave */
         size_t mid = (lo + hi) / 2;
-        if (ranges[mid].first <= c) lo = mid + 1;
-        else hi = mid;
+        if (ranges[mid].first <= c)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     for (size_t i = lo; i > 0 && i + 2 > lo; i--) {
         const CaseRange *r = &ranges[i - 1];
@@ -233,10 +247,12 @@ static sdx_status normalize_infer(Infer *c)
 {
     const NormalizeAttrs *a = c->args;
     const Shape *x = shape_of(c, 0);
-    if (!str_is(a->case_change_action, "NONE") && !str_is(a->case_change_action, "LOWER") && !str_is(a->case_change_action, "UPPER"))
+    if (!str_is(a->case_change_action, "NONE") && !str_is(a->case_change_action, "LOWER") &&
+        !str_is(a->case_change_action, "UPPER"))
         return sdx_infer_fail(c, "case_change_action is none of LOWER, UPPER, NONE");
     if (!x) return SDX_OK;
-    if (x->rank != 1 && x->rank != 2) return sdx_infer_fail(c, "the input has rank %d; it must be 1 or 2", (int)x->rank);
+    if (x->rank != 1 && x->rank != 2)
+        return sdx_infer_fail(c, "the input has rank %d; it must be 1 or 2", (int)x->rank);
     Shape *y = shape_out(c, 0, x->rank);
     if (x->rank == 2) y->dims[0] = 1;
     return SDX_OK;
@@ -250,10 +266,12 @@ static sdx_status normalize_run(Run *r)
     const Tensor *x = &r->in[0]->t;
     bool any_case = !a->is_case_sensitive, upper = str_is(a->case_change_action, "UPPER");
     bool change = upper || str_is(a->case_change_action, "LOWER");
-    if (x->rank != 1 && !(x->rank == 2 && x->dims[0] == 1)) return sdx_run_fail(r, "the input is neither [C] nor [1,C]");
+    if (x->rank != 1 && !(x->rank == 2 && x->dims[0] == 1))
+        return sdx_run_fail(r, "the input is neither [C] nor [1,C]");
     int64_t n = sdx_tensor_count(x), kept = 0;
     size_t nbytes;
-    if (!sdx_mul_size(&nbytes, (size_t)(n + a->stopwords.n) + 1, sizeof(Str))) return sdx_run_fail(r, "too many strings");
+    if (!sdx_mul_size(&nbytes, (size_t)(n + a->stopwords.n) + 1, sizeof(Str)))
+        return sdx_run_fail(r, "too many strings");
     Str *out = sdx_run_heap(r, nbytes), *stop = out ? out + n + 1 : NULL;
     TRY_MEM(out, r->err);
     for (int64_t k = 0; k < a->stopwords.n; k++) {
@@ -280,6 +298,12 @@ static sdx_status normalize_run(Run *r)
 static const OpVer normalize_vers[] = { { 10, { TS_STR } }, { 0 } };
 
 const OpDef sdx_op_StringNormalizer = {
-    .name = "StringNormalizer", .sig = "str->str", .attrs = normalize_attrs, .attrs_size = sizeof(NormalizeAttrs),
-    .vers = normalize_vers, .flags = OP_DATA_SHAPE, .infer = normalize_infer, .cpu = { NULL, normalize_run },
+    .name = "StringNormalizer",
+    .sig = "str->str",
+    .attrs = normalize_attrs,
+    .attrs_size = sizeof(NormalizeAttrs),
+    .vers = normalize_vers,
+    .flags = OP_DATA_SHAPE,
+    .infer = normalize_infer,
+    .cpu = { NULL, normalize_run },
 };

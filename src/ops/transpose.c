@@ -89,8 +89,14 @@ static const OpVer transpose_vers[] = {
 };
 
 const OpDef sdx_op_Transpose = {
-    .name = "Transpose", .sig = "T->T", .attrs = transpose_attrs, .attrs_size = sizeof(TransposeAttrs),
-    .vers = transpose_vers, .flags = OP_BYTE_MOVER, .infer = transpose_infer, .cpu = { transpose_prepare, transpose_run },
+    .name = "Transpose",
+    .sig = "T->T",
+    .attrs = transpose_attrs,
+    .attrs_size = sizeof(TransposeAttrs),
+    .vers = transpose_vers,
+    .flags = OP_BYTE_MOVER,
+    .infer = transpose_infer,
+    .cpu = { transpose_prepare, transpose_run },
 };
 
 /* -- DepthToSpace and SpaceToDepth --------------------------------------------------------------------------------- */
@@ -99,7 +105,8 @@ typedef struct DepthAttrs {
     int64_t blocksize;
     Str mode;
 } DepthAttrs;
-static const AttrSpec depth_attrs[] = { OP_INT_REQ(DepthAttrs, blocksize), OP_STR(DepthAttrs, mode, "DCR"), OP_ATTR_END };
+static const AttrSpec depth_attrs[] = { OP_INT_REQ(DepthAttrs, blocksize), OP_STR(DepthAttrs, mode, "DCR"),
+                                        OP_ATTR_END };
 
 /* A size divided by b, or times it. */
 static sdx_status depth_scale(Infer *c, Dim d, int64_t b, bool divide, const char *what, Dim *out)
@@ -133,15 +140,16 @@ static sdx_status depth_infer(Infer *c, bool to_space)
 static sdx_status depth_to_space_infer(Infer *c) { return depth_infer(c, true); }
 static sdx_status space_to_depth_infer(Infer *c) { return depth_infer(c, false); }
 
-/* Both are a transposition of six dimensions: [n, c, h, b1, w, b2] on the wide side and, on the deep one, [n, b1, b2, c,
- * h, w] (DCR) or [n, c, b1, b2, h, w] (CRD). */
+/* Both are a transposition of six dimensions: [n, c, h, b1, w, b2] on the wide side and, on the deep one,
+ * [n, b1, b2, c, h, w] (DCR) or [n, c, b1, b2, h, w] (CRD). */
 static sdx_status depth_run(Run *r, bool to_space)
 {
     const DepthAttrs *a = r->args;
     const Tensor *x = &r->in[0]->t;
     int64_t b = a->blocksize;
     void *y;
-    if (x->rank != 4 || x->dims[2] > INT64_MAX / b || x->dims[3] > INT64_MAX / b || (to_space ? x->dims[1] % (b * b) : x->dims[2] % b || x->dims[3] % b))
+    if (x->rank != 4 || x->dims[2] > INT64_MAX / b || x->dims[3] > INT64_MAX / b ||
+        (to_space ? x->dims[1] % (b * b) : x->dims[2] % b || x->dims[3] % b))
         return sdx_run_fail(r, "the input's shape does not divide by the block");
     int64_t n = x->dims[0], c = to_space ? x->dims[1] / (b * b) : x->dims[1];
     int64_t h = to_space ? x->dims[2] : x->dims[2] / b, w = to_space ? x->dims[3] : x->dims[3] / b;
@@ -174,10 +182,20 @@ static const OpVer depth_to_space_vers[] = {
 static const OpVer space_to_depth_vers[] = { { 28, { TS_ALL_13 } }, { 13, { TS_ALL_13 } }, { 1, { TS_ALL_1 } }, { 0 } };
 
 const OpDef sdx_op_DepthToSpace = {
-    .name = "DepthToSpace", .sig = "T->T", .attrs = depth_attrs, .attrs_size = sizeof(DepthAttrs),
-    .vers = depth_to_space_vers, .infer = depth_to_space_infer, .cpu = { sdx_move_prepare, depth_to_space_run },
+    .name = "DepthToSpace",
+    .sig = "T->T",
+    .attrs = depth_attrs,
+    .attrs_size = sizeof(DepthAttrs),
+    .vers = depth_to_space_vers,
+    .infer = depth_to_space_infer,
+    .cpu = { sdx_move_prepare, depth_to_space_run },
 };
 const OpDef sdx_op_SpaceToDepth = {
-    .name = "SpaceToDepth", .sig = "T->T", .attrs = depth_attrs, .attrs_size = sizeof(DepthAttrs),
-    .vers = space_to_depth_vers, .infer = space_to_depth_infer, .cpu = { sdx_move_prepare, space_to_depth_run },
+    .name = "SpaceToDepth",
+    .sig = "T->T",
+    .attrs = depth_attrs,
+    .attrs_size = sizeof(DepthAttrs),
+    .vers = space_to_depth_vers,
+    .infer = space_to_depth_infer,
+    .cpu = { sdx_move_prepare, space_to_depth_run },
 };

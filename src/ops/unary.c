@@ -23,7 +23,9 @@ static const OpVer vers_celu[] = { { 28, { TS_FLTB } }, { 12, { TS_F32 } }, { 0 
 static const OpVer vers_leaky[] = { { 16, { TS_FLTB } }, { 6, { TS_FLT } }, { 1, { TS_FLT } }, { 0 } };
 static const OpVer vers_shrink[] = { { 9, { TS_NUM } }, { 0 } };
 static const OpVer vers_abs[] = { { 13, { TS_NUMB } }, { 6, { TS_NUM } }, { 1, { TS_FLT } }, { 0 } };
-static const OpVer vers_neg[] = { { 13, { TS_SINT | TS_FLTB } }, { 6, { TS_SINT | TS_FLT } }, { 1, { TS_FLT } }, { 0 } };
+static const OpVer vers_neg[] = {
+    { 13, { TS_SINT | TS_FLTB } }, { 6, { TS_SINT | TS_FLT } }, { 1, { TS_FLT } }, { 0 }
+};
 static const OpVer vers_sign[] = { { 13, { TS_NUMB } }, { 9, { TS_NUM } }, { 0 } };
 static const OpVer vers_not[] = { { 1, { TS_BOOL } }, { 0 } };
 static const OpVer vers_bitnot[] = { { 18, { TS_INT } }, { 0 } };
@@ -78,8 +80,12 @@ static sdx_status map_prepare(Prepare *p, int map, double alpha, double beta)
 #define MAP_OP(Name, map, version_rows)                                                                                \
     static sdx_status map##_prepare(Prepare *p) { return map_prepare(p, SDX_MAP1_##map, 0, 0); }                       \
     const OpDef sdx_op_##Name = {                                                                                      \
-        .name = #Name, .sig = "T->T", .vers = version_rows, .flags = OP_ELEMENTWISE | OP_INPLACE,                      \
-        .infer = sdx_infer_same_shape, .cpu = { map##_prepare, sdx_ew_run },                                           \
+        .name = #Name,                                                                                                 \
+        .sig = "T->T",                                                                                                 \
+        .vers = version_rows,                                                                                          \
+        .flags = OP_ELEMENTWISE | OP_INPLACE,                                                                          \
+        .infer = sdx_infer_same_shape,                                                                                 \
+        .cpu = { map##_prepare, sdx_ew_run },                                                                          \
     };
 
 MAP_OP(Acos, acos, vers_7_22)
@@ -119,8 +125,14 @@ MAP_OP(Tanh, tanh, vers_1_6_13)
         return map_prepare(p, SDX_MAP1_##map, a->alpha_field, a->beta_field);                                          \
     }                                                                                                                  \
     const OpDef sdx_op_##Name = {                                                                                      \
-        .name = #Name, .sig = "T->T", .attrs = map##_attrs, .attrs_size = sizeof(Attrs), .vers = version_rows,         \
-        .flags = OP_ELEMENTWISE | OP_INPLACE, .infer = sdx_infer_same_shape, .cpu = { map##_prepare, sdx_ew_run },     \
+        .name = #Name,                                                                                                 \
+        .sig = "T->T",                                                                                                 \
+        .attrs = map##_attrs,                                                                                          \
+        .attrs_size = sizeof(Attrs),                                                                                   \
+        .vers = version_rows,                                                                                          \
+        .flags = OP_ELEMENTWISE | OP_INPLACE,                                                                          \
+        .infer = sdx_infer_same_shape,                                                                                 \
+        .cpu = { map##_prepare, sdx_ew_run },                                                                          \
     };
 
 typedef struct AlphaAttrs {
@@ -141,24 +153,22 @@ PARAM_OP(ThresholdedRelu, AlphaAttrs, thresholdedrelu, vers_10_22, alpha, alpha)
 typedef struct HardSigmoidAttrs {
     float alpha, beta;
 } HardSigmoidAttrs;
-static const AttrSpec hardsigmoid_attrs[] = {
-    OP_FLOAT(HardSigmoidAttrs, alpha, 0.2f), OP_FLOAT(HardSigmoidAttrs, beta, 0.5f), OP_ATTR_END
-};
+static const AttrSpec hardsigmoid_attrs[] = { OP_FLOAT(HardSigmoidAttrs, alpha, 0.2f),
+                                              OP_FLOAT(HardSigmoidAttrs, beta, 0.5f), OP_ATTR_END };
 PARAM_OP(HardSigmoid, HardSigmoidAttrs, hardsigmoid, vers_1_6_22, alpha, beta)
 
 typedef struct SeluAttrs {
     float alpha, gamma;
 } SeluAttrs;
-static const AttrSpec selu_attrs[] = {
-    OP_FLOAT(SeluAttrs, alpha, 1.67326319217681884765625f), OP_FLOAT(SeluAttrs, gamma, 1.05070102214813232421875f),
-    OP_ATTR_END
-};
+static const AttrSpec selu_attrs[] = { OP_FLOAT(SeluAttrs, alpha, 1.67326319217681884765625f),
+                                       OP_FLOAT(SeluAttrs, gamma, 1.05070102214813232421875f), OP_ATTR_END };
 PARAM_OP(Selu, SeluAttrs, selu, vers_selu, alpha, gamma)
 
 typedef struct ShrinkAttrs {
     float lambd, bias;
 } ShrinkAttrs;
-static const AttrSpec shrink_attrs[] = { OP_FLOAT(ShrinkAttrs, lambd, 0.5f), OP_FLOAT(ShrinkAttrs, bias, 0.f), OP_ATTR_END };
+static const AttrSpec shrink_attrs[] = { OP_FLOAT(ShrinkAttrs, lambd, 0.5f), OP_FLOAT(ShrinkAttrs, bias, 0.f),
+                                         OP_ATTR_END };
 PARAM_OP(Shrink, ShrinkAttrs, shrink, vers_shrink, lambd, bias)
 
 typedef struct GeluAttrs {
@@ -181,8 +191,14 @@ static sdx_status gelu_prepare(Prepare *p)
 }
 
 const OpDef sdx_op_Gelu = {
-    .name = "Gelu", .sig = "T->T", .attrs = gelu_attrs, .attrs_size = sizeof(GeluAttrs), .vers = vers_gelu,
-    .flags = OP_ELEMENTWISE | OP_INPLACE, .infer = gelu_infer, .cpu = { gelu_prepare, sdx_ew_run },
+    .name = "Gelu",
+    .sig = "T->T",
+    .attrs = gelu_attrs,
+    .attrs_size = sizeof(GeluAttrs),
+    .vers = vers_gelu,
+    .flags = OP_ELEMENTWISE | OP_INPLACE,
+    .infer = gelu_infer,
+    .cpu = { gelu_prepare, sdx_ew_run },
 };
 
 /* -- integers too: by maps of two inputs, one of them a constant --------------------------------------------------- */
@@ -278,7 +294,11 @@ static sdx_status neg_infer(Infer *c)
 
 #define INT_OP(Name, prefix, infer_fn, version_rows)                                                                   \
     const OpDef sdx_op_##Name = {                                                                                      \
-        .name = #Name, .sig = "T->T", .vers = version_rows, .flags = OP_ELEMENTWISE | OP_INPLACE, .infer = infer_fn,   \
+        .name = #Name,                                                                                                 \
+        .sig = "T->T",                                                                                                 \
+        .vers = version_rows,                                                                                          \
+        .flags = OP_ELEMENTWISE | OP_INPLACE,                                                                          \
+        .infer = infer_fn,                                                                                             \
         .cpu = { prefix##_prepare, sdx_ew_run },                                                                       \
     };
 INT_OP(Abs, abs, sdx_infer_same_shape, vers_abs)
@@ -307,9 +327,8 @@ static void isnan_f64(void *y, const void *const *x, unsigned single, int64_t n,
 typedef struct IsInfAttrs {
     int64_t detect_negative, detect_positive;
 } IsInfAttrs;
-static const AttrSpec isinf_attrs[] = {
-    OP_INT(IsInfAttrs, detect_negative, 1), OP_INT(IsInfAttrs, detect_positive, 1), OP_ATTR_END
-};
+static const AttrSpec isinf_attrs[] = { OP_INT(IsInfAttrs, detect_negative, 1), OP_INT(IsInfAttrs, detect_positive, 1),
+                                        OP_ATTR_END };
 
 static void isinf_f32(void *y, const void *const *x, unsigned single, int64_t n, const void *args)
 {
@@ -338,14 +357,28 @@ static const OpVer vers_isnan[] = { { 20, { TS_FLTB | TS_F8 } }, { 13, { TS_FLTB
 static const OpVer vers_isinf[] = { { 20, { TS_FLTB | TS_F8 } }, { 10, { TS_F32 | TS_F64 } }, { 0 } };
 
 const OpDef sdx_op_Not = {
-    .name = "Not", .sig = "T->T", .vers = vers_not, .flags = OP_ELEMENTWISE | OP_INPLACE, .infer = sdx_infer_same_shape,
+    .name = "Not",
+    .sig = "T->T",
+    .vers = vers_not,
+    .flags = OP_ELEMENTWISE | OP_INPLACE,
+    .infer = sdx_infer_same_shape,
     .cpu = { not_prepare, sdx_ew_run },
 };
 const OpDef sdx_op_IsNaN = {
-    .name = "IsNaN", .sig = "T->bool", .vers = vers_isnan, .flags = OP_ELEMENTWISE, .infer = sdx_infer_same_shape,
+    .name = "IsNaN",
+    .sig = "T->bool",
+    .vers = vers_isnan,
+    .flags = OP_ELEMENTWISE,
+    .infer = sdx_infer_same_shape,
     .cpu = { isnan_prepare, sdx_ew_run },
 };
 const OpDef sdx_op_IsInf = {
-    .name = "IsInf", .sig = "T->bool", .attrs = isinf_attrs, .attrs_size = sizeof(IsInfAttrs), .vers = vers_isinf,
-    .flags = OP_ELEMENTWISE, .infer = sdx_infer_same_shape, .cpu = { isinf_prepare, sdx_ew_run },
+    .name = "IsInf",
+    .sig = "T->bool",
+    .attrs = isinf_attrs,
+    .attrs_size = sizeof(IsInfAttrs),
+    .vers = vers_isinf,
+    .flags = OP_ELEMENTWISE,
+    .infer = sdx_infer_same_shape,
+    .cpu = { isinf_prepare, sdx_ew_run },
 };

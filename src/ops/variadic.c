@@ -62,14 +62,17 @@ static sdx_status variadic_known(Infer *c, DimVal (*fn)(SymTab *, DimVal, DimVal
 static sdx_status max_infer(Infer *c) { return variadic_known(c, sdx_dimval_max); }
 static sdx_status min_infer(Infer *c) { return variadic_known(c, sdx_dimval_min); }
 
-static const OpVer vers_minmax[] = {
-    { 13, { TS_NUMB } }, { 12, { TS_NUM } }, { 8, { TS_FLT } }, { 6, { TS_FLT } }, { 1, { TS_FLT } }, { 0 }
-};
+static const OpVer vers_minmax[] = { { 13, { TS_NUMB } }, { 12, { TS_NUM } }, { 8, { TS_FLT } },
+                                     { 6, { TS_FLT } },   { 1, { TS_FLT } },  { 0 } };
 static const OpVer vers_sum[] = { { 13, { TS_FLTB } }, { 8, { TS_FLT } }, { 6, { TS_FLT } }, { 1, { TS_FLT } }, { 0 } };
 
 #define VARIADIC_OP(Name, prefix, infer_fn, version_rows)                                                              \
     const OpDef sdx_op_##Name = {                                                                                      \
-        .name = #Name, .sig = "T+->T", .vers = version_rows, .flags = OP_ELEMENTWISE | OP_INPLACE, .infer = infer_fn,  \
+        .name = #Name,                                                                                                 \
+        .sig = "T+->T",                                                                                                \
+        .vers = version_rows,                                                                                          \
+        .flags = OP_ELEMENTWISE | OP_INPLACE,                                                                          \
+        .infer = infer_fn,                                                                                             \
         .cpu = { prefix##_prepare, sdx_ew_run },                                                                       \
     };
 VARIADIC_OP(Max, max, max_infer, vers_minmax)

@@ -16,7 +16,8 @@ sdx_status sdx_view_run(Run *r, int rank, const int64_t *dims)
     char from[128], to[128];
     if (!sdx_shape_count(dims, rank, &count) || count != sdx_tensor_count(x))
         return sdx_run_fail(r, "input of shape %s does not have the elements of shape %s",
-                            sdx_dims_text(from, sizeof from, x->dims, x->rank), sdx_dims_text(to, sizeof to, dims, rank));
+                            sdx_dims_text(from, sizeof from, x->dims, x->rank),
+                            sdx_dims_text(to, sizeof to, dims, rank));
     if (r->out[0]->kind != DATUM_TENSOR) {
         Datum view = *r->in[0];
         view.t.rank = rank;
@@ -45,19 +46,21 @@ static sdx_status identity_run(Run *r)
 }
 
 /* Sequences since 14 and optionals since 16 have no bit of their own: `any` takes them. */
-static const OpVer identity_vers[] = {
-    VERS_ALL_21_25,
-    { .since = 19, .types = { TS_ALL_19 } },
-    { .since = 16, .types = { TS_ALL_13 } },
-    { .since = 14, .types = { TS_ALL_13 } },
-    { .since = 13, .types = { TS_ALL_13 } },
-    { .since = 1, .types = { TS_ALL_1 } },
-    { 0 }
-};
+static const OpVer identity_vers[] = { VERS_ALL_21_25,
+                                       { .since = 19, .types = { TS_ALL_19 } },
+                                       { .since = 16, .types = { TS_ALL_13 } },
+                                       { .since = 14, .types = { TS_ALL_13 } },
+                                       { .since = 13, .types = { TS_ALL_13 } },
+                                       { .since = 1, .types = { TS_ALL_1 } },
+                                       { 0 } };
 
 const OpDef sdx_op_Identity = {
-    .name = "Identity", .sig = "any->any", .vers = identity_vers, .flags = OP_VIEW | OP_INPLACE,
-    .infer = identity_infer, .cpu = { NULL, identity_run },
+    .name = "Identity",
+    .sig = "any->any",
+    .vers = identity_vers,
+    .flags = OP_VIEW | OP_INPLACE,
+    .infer = identity_infer,
+    .cpu = { NULL, identity_run },
 };
 
 /* -- Reshape ------------------------------------------------------------------------------------------------------- */
@@ -83,8 +86,10 @@ static const char *reshape_dims(const Tensor *x, const int64_t *target, int n, b
         zero |= dims[k] == 0;
         if (dims[k] < -1) return "the target has a size below -1";
         if (dims[k] == -1 && infer_at >= 0) return "the target has more than one -1";
-        if (dims[k] == -1) infer_at = k;
-        else if (!sdx_mul_i64(&known, known, dims[k])) return "the target's sizes overflow";
+        if (dims[k] == -1)
+            infer_at = k;
+        else if (!sdx_mul_i64(&known, known, dims[k]))
+            return "the target's sizes overflow";
     }
     int64_t count = sdx_tensor_count(x);
     if (infer_at < 0) return known == count ? NULL : "the target does not have as many elements as the input";
@@ -124,11 +129,13 @@ static sdx_status reshape_infer_dims(Infer *c, const DimVec *target, bool allowz
         known = sdx_dimval_mul(c->syms, known, t);
     }
     if (infer_at >= 0) {
-        if (known.known && known.v == 0) y->dims[infer_at] = total.known && total.v == 0 ? 0 : SDX_DIM_UNKNOWN;
+        if (known.known && known.v == 0)
+            y->dims[infer_at] = total.known && total.v == 0 ? 0 : SDX_DIM_UNKNOWN;
         else if (total.known && known.known && total.v % known.v)
-            return sdx_infer_fail(c, "%" PRId64 " elements do not divide by the target's known sizes, %" PRId64, total.v,
-                                  known.v);
-        else y->dims[infer_at] = sdx_dim_of(sdx_dimval_div(c->syms, total, known));
+            return sdx_infer_fail(c, "%" PRId64 " elements do not divide by the target's known sizes, %" PRId64,
+                                  total.v, known.v);
+        else
+            y->dims[infer_at] = sdx_dim_of(sdx_dimval_div(c->syms, total, known));
     } else if (total.known && known.known && total.v != known.v) {
         return sdx_infer_fail(c, "the target has %" PRId64 " elements, the input %" PRId64, known.v, total.v);
     }
@@ -142,7 +149,8 @@ static sdx_status reshape_infer(Infer *c)
     const Shape *s = shape_of(c, 1);
     if (s && s->rank != 1) return sdx_infer_fail(c, "shape has rank %d; it must be 1", (int)s->rank);
     if (sdx_infer_ints(c, 1, &target)) {
-        if (target.n > SDX_MAX_RANK) return sdx_infer_fail(c, "the target has rank %d; the limit is %d", (int)target.n, SDX_MAX_RANK);
+        if (target.n > SDX_MAX_RANK)
+            return sdx_infer_fail(c, "the target has rank %d; the limit is %d", (int)target.n, SDX_MAX_RANK);
         TRY(reshape_infer_dims(c, &target, a->allowzero));
     } else if (s && sdx_dim_is_const(s->dims[0]) && s->dims[0] <= SDX_MAX_RANK) {
         shape_out(c, 0, (int)s->dims[0]);
@@ -168,19 +176,23 @@ static sdx_status reshape_run(Run *r)
 /* Before 5 the shape was an attribute. */
 static sdx_status reshape_from_1(Node *n, Err *err) { return sdx_upgrade_ints_to_input(n, "shape", 1, err); }
 
-static const OpVer reshape_vers[] = {
-    VERS_ALL_21_25,
-    { .since = 19, .types = { TS_ALL_19 } },
-    { .since = 14, .types = { TS_ALL_13 } },
-    { .since = 13, .types = { TS_ALL_13 } },
-    { .since = 5, .types = { TS_ALL_1 } },
-    { .since = 1, .types = { TS_FLT }, .upgrade = reshape_from_1 },
-    { 0 }
-};
+static const OpVer reshape_vers[] = { VERS_ALL_21_25,
+                                      { .since = 19, .types = { TS_ALL_19 } },
+                                      { .since = 14, .types = { TS_ALL_13 } },
+                                      { .since = 13, .types = { TS_ALL_13 } },
+                                      { .since = 5, .types = { TS_ALL_1 } },
+                                      { .since = 1, .types = { TS_FLT }, .upgrade = reshape_from_1 },
+                                      { 0 } };
 
 const OpDef sdx_op_Reshape = {
-    .name = "Reshape", .sig = "T,i64->T", .attrs = reshape_attrs, .attrs_size = sizeof(ReshapeAttrs),
-    .vers = reshape_vers, .flags = OP_VIEW | OP_INPLACE, .infer = reshape_infer, .cpu = { NULL, reshape_run },
+    .name = "Reshape",
+    .sig = "T,i64->T",
+    .attrs = reshape_attrs,
+    .attrs_size = sizeof(ReshapeAttrs),
+    .vers = reshape_vers,
+    .flags = OP_VIEW | OP_INPLACE,
+    .infer = reshape_infer,
+    .cpu = { NULL, reshape_run },
 };
 
 /* -- Flatten ------------------------------------------------------------------------------------------------------- */
@@ -216,23 +228,28 @@ static sdx_status flatten_run(Run *r)
 {
     const Tensor *x = &r->in[0]->t;
     int axis;
-    if (!flatten_axis(((const FlattenAttrs *)r->args)->axis, x->rank, &axis)) return sdx_run_fail(r, "axis is outside the rank");
+    if (!flatten_axis(((const FlattenAttrs *)r->args)->axis, x->rank, &axis))
+        return sdx_run_fail(r, "axis is outside the rank");
     int64_t dims[2] = { sdx_dims_product(x->dims, 0, axis), sdx_dims_product(x->dims, axis, x->rank) };
     return sdx_view_run(r, 2, dims);
 }
 
-static const OpVer flatten_vers[] = {
-    VERS_ALL_21_25,
-    { .since = 13, .types = { TS_ALL_13 } },
-    { .since = 11, .types = { TS_ALL_1 } },
-    { .since = 9, .types = { TS_ALL_1 } },
-    { .since = 1, .types = { TS_FLT } },
-    { 0 }
-};
+static const OpVer flatten_vers[] = { VERS_ALL_21_25,
+                                      { .since = 13, .types = { TS_ALL_13 } },
+                                      { .since = 11, .types = { TS_ALL_1 } },
+                                      { .since = 9, .types = { TS_ALL_1 } },
+                                      { .since = 1, .types = { TS_FLT } },
+                                      { 0 } };
 
 const OpDef sdx_op_Flatten = {
-    .name = "Flatten", .sig = "T->T", .attrs = flatten_attrs, .attrs_size = sizeof(FlattenAttrs), .vers = flatten_vers,
-    .flags = OP_VIEW | OP_INPLACE, .infer = flatten_infer, .cpu = { NULL, flatten_run },
+    .name = "Flatten",
+    .sig = "T->T",
+    .attrs = flatten_attrs,
+    .attrs_size = sizeof(FlattenAttrs),
+    .vers = flatten_vers,
+    .flags = OP_VIEW | OP_INPLACE,
+    .infer = flatten_infer,
+    .cpu = { NULL, flatten_run },
 };
 
 /* -- Squeeze ------------------------------------------------------------------------------------------------------- */
@@ -278,7 +295,8 @@ static sdx_status squeeze_run(Run *r)
     bool gone[SDX_MAX_RANK] = { false };
     int n = 0, rank = 0;
     if (DATUM_HAS(r, 1)) {
-        if ((n = sdx_tensor_ints(&r->in[1]->t, axes, SDX_MAX_RANK)) < 0) return sdx_run_fail(r, "more axes than dimensions");
+        if ((n = sdx_tensor_ints(&r->in[1]->t, axes, SDX_MAX_RANK)) < 0)
+            return sdx_run_fail(r, "more axes than dimensions");
         for (int i = 0; i < n; i++) {
             int axis;
             if (!axis_of(axes[i], x->rank, &axis) || x->dims[axis] != 1)
@@ -296,16 +314,18 @@ static sdx_status squeeze_run(Run *r)
 /* Before 13 axes was an attribute. */
 static sdx_status axes_to_input(Node *n, Err *err) { return sdx_upgrade_ints_to_input(n, "axes", 1, err); }
 
-static const OpVer squeeze_vers[] = {
-    VERS_ALL_21_25,
-    { .since = 13, .types = { TS_ALL_13 } },
-    { .since = 11, .types = { TS_ALL_1 }, .upgrade = axes_to_input },
-    { .since = 1, .types = { TS_ALL_1 } },
-    { 0 }
-};
+static const OpVer squeeze_vers[] = { VERS_ALL_21_25,
+                                      { .since = 13, .types = { TS_ALL_13 } },
+                                      { .since = 11, .types = { TS_ALL_1 }, .upgrade = axes_to_input },
+                                      { .since = 1, .types = { TS_ALL_1 } },
+                                      { 0 } };
 
 const OpDef sdx_op_Squeeze = {
-    .name = "Squeeze", .sig = "T,i64?->T", .vers = squeeze_vers, .flags = OP_VIEW | OP_INPLACE, .infer = squeeze_infer,
+    .name = "Squeeze",
+    .sig = "T,i64?->T",
+    .vers = squeeze_vers,
+    .flags = OP_VIEW | OP_INPLACE,
+    .infer = squeeze_infer,
     .cpu = { NULL, squeeze_run },
 };
 
@@ -336,7 +356,8 @@ static sdx_status unsqueeze_infer(Infer *c)
         return SDX_OK;
     }
     bool fresh[SDX_MAX_RANK] = { false };
-    if (n + x->rank > SDX_MAX_RANK) return sdx_infer_fail(c, "the output's rank is %d; the limit is %d", n + (int)x->rank, SDX_MAX_RANK);
+    if (n + x->rank > SDX_MAX_RANK)
+        return sdx_infer_fail(c, "the output's rank is %d; the limit is %d", n + (int)x->rank, SDX_MAX_RANK);
     const char *why = unsqueeze_mask(axes, n, n + x->rank, fresh);
     if (why) return sdx_infer_fail(c, "%s, %d", why, n + (int)x->rank);
     Shape y = { .rank = n + x->rank };
@@ -358,15 +379,17 @@ static sdx_status unsqueeze_run(Run *r)
     return sdx_view_run(r, n + x->rank, dims);
 }
 
-static const OpVer unsqueeze_vers[] = {
-    VERS_ALL_21_25,
-    { .since = 13, .types = { TS_ALL_13 } },
-    { .since = 11, .types = { TS_ALL_1 }, .upgrade = axes_to_input },
-    { .since = 1, .types = { TS_ALL_1 } },
-    { 0 }
-};
+static const OpVer unsqueeze_vers[] = { VERS_ALL_21_25,
+                                        { .since = 13, .types = { TS_ALL_13 } },
+                                        { .since = 11, .types = { TS_ALL_1 }, .upgrade = axes_to_input },
+                                        { .since = 1, .types = { TS_ALL_1 } },
+                                        { 0 } };
 
 const OpDef sdx_op_Unsqueeze = {
-    .name = "Unsqueeze", .sig = "T,i64->T", .vers = unsqueeze_vers, .flags = OP_VIEW | OP_INPLACE,
-    .infer = unsqueeze_infer, .cpu = { NULL, unsqueeze_run },
+    .name = "Unsqueeze",
+    .sig = "T,i64->T",
+    .vers = unsqueeze_vers,
+    .flags = OP_VIEW | OP_INPLACE,
+    .infer = unsqueeze_infer,
+    .cpu = { NULL, unsqueeze_run },
 };

@@ -60,6 +60,10 @@ static sdx_status where_infer(Infer *c)
 static const OpVer vers_where[] = { { 16, { TS_ALL_13 } }, { 9, { TS_ALL_1 } }, { 0 } };
 
 const OpDef sdx_op_Where = {
-    .name = "Where", .sig = "bool,T,T->T", .vers = vers_where, .flags = OP_ELEMENTWISE, .infer = where_infer,
+    .name = "Where",
+    .sig = "bool,T,T->T",
+    .vers = vers_where,
+    .flags = OP_ELEMENTWISE,
+    .infer = where_infer,
     .cpu = { where_prepare, sdx_ew_run },
 };

@@ -9,8 +9,8 @@
 #include "ops/storage.h"
 
 typedef struct Slot {
-    DType outer, inner;  /* equal: passed through */
-    size_t offset;       /* of the converted elements in scratch; SIZE_MAX: none (constant or made at run time) */
+    DType outer, inner; /* equal: passed through */
+    size_t offset;      /* of the converted elements in scratch; SIZE_MAX: none (constant or made at run time) */
     const void *constant;
 } Slot;
 
@@ -42,17 +42,23 @@ static void convert_range(void *arg, int64_t from, int64_t to, int worker)
 {
     const Convert *c = arg;
     int64_t n = to - from;
-    if (c->is_float && c->inward) sdx_storage_widen(c->outer, c->data, from, (float *)c->inner + from, n);
-    else if (c->is_float) sdx_storage_narrow(c->outer, c->data, from, (const float *)c->inner + from, n);
-    else if (c->inward) sdx_storage_unpack(c->outer, c->data, from, (uint8_t *)c->inner + from, n);
-    else sdx_storage_pack(c->outer, c->data, from, (const uint8_t *)c->inner + from, n);
+    if (c->is_float && c->inward)
+        sdx_storage_widen(c->outer, c->data, from, (float *)c->inner + from, n);
+    else if (c->is_float)
+        sdx_storage_narrow(c->outer, c->data, from, (const float *)c->inner + from, n);
+    else if (c->inward)
+        sdx_storage_unpack(c->outer, c->data, from, (uint8_t *)c->inner + from, n);
+    else
+        sdx_storage_pack(c->outer, c->data, from, (const uint8_t *)c->inner + from, n);
 }
 
 static void convert(const Run *r, const Slot *s, void *data, void *inner, int64_t n, bool inward)
 {
     Convert c = { s->outer, inner, data, s->inner == DT_FLOAT, inward };
-    if (r) sdx_run_range(r, n, GRAIN, convert_range, &c);
-    else convert_range(&c, 0, n, 0);
+    if (r)
+        sdx_run_range(r, n, GRAIN, convert_range, &c);
+    else
+        convert_range(&c, 0, n, 0);
 }
 
 static sdx_status reserve(Prepare *p, size_t *total, const Tensor *t, size_t *offset)
