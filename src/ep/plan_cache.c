@@ -108,7 +108,7 @@ PlanEntry *sdx_plan_cache_put(PlanCache *c, const Datum *const *in, void *plan, 
     if (!sdx_mul_size(&total, n, sizeof(int64_t)) || !sdx_add_size(&total, total, sizeof(PlanEntry))) return NULL;
     PlanEntry *e = sdx_alloc_zero(c->alloc, total), *evicted = NULL;
     if (!e) return NULL;
-    *e = (PlanEntry){ .plan = plan, .nbytes = nbytes, .refs = 2, .n_words = n };
+    *e = (PlanEntry){ .plan = plan, .nbytes = nbytes, .refs = 2 };
     key_write(c, in, e->words);
     sdx_lock(&c->lock);
     e->next = c->first;
@@ -143,11 +143,4 @@ void sdx_plan_cache_trim(PlanCache *c)
     }
     sdx_unlock(&c->lock);
     entries_unpin(c, idle);
-}
-
-void sdx_plan_cache_each(PlanCache *c, void (*fn)(void *plan, void *user), void *user)
-{
-    sdx_lock(&c->lock);
-    for (PlanEntry *e = c->first; e; e = e->next) fn(e->plan, user);
-    sdx_unlock(&c->lock);
 }

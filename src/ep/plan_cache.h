@@ -13,7 +13,6 @@ typedef struct PlanEntry {
     size_t nbytes;          /* what the plan's maker said a run takes */
     struct PlanEntry *next; /* least recently used last */
     int refs;               /* atomic: users, and one of the cache */
-    size_t n_words;
     int64_t words[];        /* the key */
 } PlanEntry;
 
@@ -39,7 +38,5 @@ PlanEntry *sdx_plan_cache_put(PlanCache *c, const Datum *const *in, void *plan, 
 void sdx_plan_cache_unpin(PlanCache *c, PlanEntry *e);
 /* Drops every plan that nobody uses. */
 void sdx_plan_cache_trim(PlanCache *c);
-/* Calls fn for each cached plan, under the cache's lock: fn takes no lock. */
-void sdx_plan_cache_each(PlanCache *c, void (*fn)(void *plan, void *user), void *user);
 
 #endif
