@@ -231,7 +231,8 @@ sdx_status sdx_prepare_derive(Prepare *p, const char *key, size_t nbytes,
     char own[160];
     snprintf(own, sizeof own, "%s of %p", key, p->node->args);
     Tensor none = { .dtype = DT_UINT8, .rank = 1, .data = p->node->args };
-    Wanted w = { .key = own, .variant = p->kern->level * 2 + p->flush_subnormals, .nbytes = nbytes, .src = &none };
+    Wanted w = { .key = own, .variant = p->kern->level * 2 + p->flush_subnormals, .nbytes = nbytes, .src = &none,
+                 .alloc = p->packs->alloc };
     w.hash = pack_hash(&w);
     return packs_get(p->packs, &w, make, user, out, p->err);
 }
