@@ -55,15 +55,15 @@ typedef enum sdx_status {
     SDX_INVALID_MODEL = 2,    /* the file breaks a rule of the format or of an operator */
     SDX_UNSUPPORTED = 3,      /* valid, but not something this build can do */
     SDX_OUT_OF_MEMORY = 4,
-    SDX_IO = 5,               /* the system refused to open, map, read or write */
+    SDX_IO = 5, /* the system refused to open, map, read or write */
     SDX_NOT_FOUND = 6,
     SDX_CANCELLED = 7,
-    SDX_LIMIT_BYTES = 8,      /* a limit that the caller set: bytes, nodes, loop trips, time */
+    SDX_LIMIT_BYTES = 8, /* a limit that the caller set: bytes, nodes, loop trips, time */
     SDX_LIMIT_NODES = 9,
     SDX_LIMIT_TRIPS = 10,
     SDX_LIMIT_TIME = 11,
-    SDX_RUN_FAILED = 12,      /* data met while running breaks an operator's rule */
-    SDX_INTERNAL = 13         /* a mistake of ours; please report it */
+    SDX_RUN_FAILED = 12, /* data met while running breaks an operator's rule */
+    SDX_INTERNAL = 13    /* a mistake of ours; please report it */
 } sdx_status;
 #endif
 
@@ -221,15 +221,18 @@ typedef enum sdx_level {
 typedef struct sdx_source {
     size_t struct_size; /* sizeof(sdx_source) */
     const char *path;
-    const void *data;   /* nbytes of them */
-    size_t nbytes;      /* of data, or the total behind read */
-    int copy;           /* data: non-zero copies, zero borrows until the session's last release. Files: read, not mapped */
-    int fd;             /* an open file, borrowed during the call; -1: none */
+    const void *data; /* nbytes of them */
+    size_t nbytes;    /* of data, or the total behind read */
+    int copy; /* data: non-zero copies, zero borrows until the session's last release. Files: read, not mapped */
+    int fd;   /* an open file, borrowed during the call; -1: none */
     int (*read)(void *user, uint64_t at, void *dst, size_t n); /* reads exactly n bytes; 0 on success */
     void *user;
     const char *external_dir; /* folder of external data; NULL: the path's own folder */
 } sdx_source;
-#define SDX_SOURCE_INIT { sizeof(sdx_source), NULL, NULL, 0, 0, -1, NULL, NULL, NULL }
+#define SDX_SOURCE_INIT                                                                                                \
+    {                                                                                                                  \
+        sizeof(sdx_source), NULL, NULL, 0, 0, -1, NULL, NULL, NULL                                                     \
+    }
 
 /* A host's thread pool: parallel must call fn(arg, chunk, worker) once for each chunk in [0, nchunks), with worker in
  * [0, threads) distinct among calls at one time, and return when all are done. */
@@ -251,22 +254,27 @@ typedef struct sdx_dim {
     int64_t size;
 } sdx_dim;
 
-typedef enum sdx_severity { SDX_LOG_VERBOSE = 0, SDX_LOG_INFO = 1, SDX_LOG_WARNING = 2, SDX_LOG_ERROR = 3 } sdx_severity;
+typedef enum sdx_severity {
+    SDX_LOG_VERBOSE = 0,
+    SDX_LOG_INFO = 1,
+    SDX_LOG_WARNING = 2,
+    SDX_LOG_ERROR = 3
+} sdx_severity;
 
 /* Zero (or NULL) stands for the default everywhere but level. */
 typedef struct sdx_session_options {
-    size_t struct_size;                /* sizeof(sdx_session_options) */
-    sdx_level level;                   /* SDX_LEVEL_DEFAULT */
-    int threads;                       /* 0: cgroup quota, affinity and physical cores decide; 1: the caller alone */
-    const char *const *disabled;       /* names of rewrites to leave out, NULL-terminated; unknown names are errors */
-    const char *const *providers;      /* "cpu", ... in order of preference, NULL-terminated; strict */
-    const sdx_dim *dims;               /* symbolic sizes fixed at load */
+    size_t struct_size;           /* sizeof(sdx_session_options) */
+    sdx_level level;              /* SDX_LEVEL_DEFAULT */
+    int threads;                  /* 0: cgroup quota, affinity and physical cores decide; 1: the caller alone */
+    const char *const *disabled;  /* names of rewrites to leave out, NULL-terminated; unknown names are errors */
+    const char *const *providers; /* "cpu", ... in order of preference, NULL-terminated; strict */
+    const sdx_dim *dims;          /* symbolic sizes fixed at load */
     size_t n_dims;
-    size_t max_bytes;                  /* ceiling of a run's working memory */
-    int64_t max_nodes;                 /* of the model; LIMIT_NODES above */
-    int plan_cache;                    /* plans kept, one per combination of input shapes; 0: 16 */
-    int keep_subnormals;               /* non-zero: multiply-accumulate kernels do not flush them at any level */
-    const char *cpu_level;             /* "c", "avx2", ...: use no more than this of the CPU; NULL: all */
+    size_t max_bytes;      /* ceiling of a run's working memory */
+    int64_t max_nodes;     /* of the model; LIMIT_NODES above */
+    int plan_cache;        /* plans kept, one per combination of input shapes; 0: 16 */
+    int keep_subnormals;   /* non-zero: multiply-accumulate kernels do not flush them at any level */
+    const char *cpu_level; /* "c", "avx2", ...: use no more than this of the CPU; NULL: all */
     const sdx_host_pool *pool;
     const sdx_host_alloc *allocator;
     void (*log)(void *user, sdx_severity severity, const char *text);
@@ -325,15 +333,18 @@ typedef struct sdx_node_event {
 } sdx_node_event;
 
 typedef struct sdx_run_options {
-    size_t struct_size;   /* sizeof(sdx_run_options) */
-    const int *cancel;    /* polled; another thread makes it non-zero to end the run with CANCELLED */
-    int64_t timeout_ns;   /* 0: none; LIMIT_TIME */
-    size_t max_bytes;     /* 0: the session's; LIMIT_BYTES */
-    int64_t max_trips;    /* of all loops together; 0: none; LIMIT_TRIPS */
+    size_t struct_size; /* sizeof(sdx_run_options) */
+    const int *cancel;  /* polled; another thread makes it non-zero to end the run with CANCELLED */
+    int64_t timeout_ns; /* 0: none; LIMIT_TIME */
+    size_t max_bytes;   /* 0: the session's; LIMIT_BYTES */
+    int64_t max_trips;  /* of all loops together; 0: none; LIMIT_TRIPS */
     void (*on_node)(void *user, const sdx_node_event *event); /* profiling: called after each node, on one thread */
     void *user;
 } sdx_run_options;
-#define SDX_RUN_OPTIONS_INIT { sizeof(sdx_run_options), NULL, 0, 0, 0, NULL, NULL }
+#define SDX_RUN_OPTIONS_INIT                                                                                           \
+    {                                                                                                                  \
+        sizeof(sdx_run_options), NULL, 0, 0, 0, NULL, NULL                                                             \
+    }
 
 /* Runs the model once. All non-optional inputs must be fed, in any order. outputs[i] NULL on entry: a new value is
  * returned. Not NULL: a tensor that the result is written into, whose type and shape must be the result's. Feeds are
@@ -371,16 +382,16 @@ SDX_API sdx_status sdx_session_plan_bytes(sdx_session *s, const char *const *inp
 typedef struct sdx_node_info {
     const char *name, *op_type, *domain;
     const char *provider;
-    const char *reason; /* why providers asked before did not take it; "" when the first did */
+    const char *reason;           /* why providers asked before did not take it; "" when the first did */
     const char *inputs, *outputs; /* value names, comma-separated */
-    const char *type;   /* of the first output */
+    const char *type;             /* of the first output */
 } sdx_node_info;
 
 /* Each node that runs, in order, after rewriting. */
 SDX_API void sdx_session_each_node(const sdx_session *s, void (*fn)(void *user, const sdx_node_info *node), void *user);
 /* Each rewrite that was applied: its name and what it touched. */
-SDX_API void sdx_session_each_rewrite(const sdx_session *s, void (*fn)(void *user, const char *name, const char *detail),
-                                      void *user);
+SDX_API void sdx_session_each_rewrite(const sdx_session *s,
+                                      void (*fn)(void *user, const char *name, const char *detail), void *user);
 /* Each rewrite that exists, with the lowest level that uses it. */
 SDX_API void sdx_each_rewrite(void (*fn)(void *user, const char *name, sdx_level level, const char *text), void *user);
 /* Each operator with a CPU implementation: since_versions is "1,6,13". */

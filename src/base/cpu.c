@@ -108,7 +108,7 @@ static void cpu_init(void)
 #define CPU_LEVEL(id, name, arch) name " "
 #include "base/cpu.def"
 #undef CPU_LEVEL
-            "(ignored)";
+                         "(ignored)";
     } else if (!levels[level].built || level > cpu.best) {
         wanted_problem = "SDX_CPU_LEVEL names a level this machine cannot run (ignored)";
     } else {
@@ -122,15 +122,9 @@ const Cpu *sdx_cpu(void)
     return &cpu;
 }
 
-bool sdx_cpu_has(unsigned level)
-{
-    return level < SDX_CPU_LEVELS && levels[level].built && level <= sdx_cpu()->best;
-}
+bool sdx_cpu_has(unsigned level) { return level < SDX_CPU_LEVELS && levels[level].built && level <= sdx_cpu()->best; }
 
-const char *sdx_cpu_level_name(unsigned level)
-{
-    return level < SDX_CPU_LEVELS ? levels[level].name : NULL;
-}
+const char *sdx_cpu_level_name(unsigned level) { return level < SDX_CPU_LEVELS ? levels[level].name : NULL; }
 
 unsigned sdx_cpu_level_find(const char *name)
 {

@@ -31,9 +31,9 @@ enum {
 
 /* Sizes in bytes; a cache the system does not describe has a typical size, never 0. */
 typedef struct Cpu {
-    unsigned best;   /* the highest level this machine runs */
-    size_t l1d, l2;  /* of one core */
-    size_t l3;       /* shared; 0 if there is none */
+    unsigned best;  /* the highest level this machine runs */
+    size_t l1d, l2; /* of one core */
+    size_t l3;      /* shared; 0 if there is none */
 } Cpu;
 
 const Cpu *sdx_cpu(void);

@@ -25,10 +25,7 @@ void sdx_futex_wait(uint32_t *word, uint32_t expected, int64_t timeout_ns)
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, timeout_ns ? &t : NULL, NULL, 0);
 }
 
-void sdx_futex_wake(uint32_t *word, int n)
-{
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, n, NULL, NULL, 0);
-}
+void sdx_futex_wake(uint32_t *word, int n) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, n, NULL, NULL, 0); }
 
 #else
 

@@ -6,9 +6,9 @@ struct Heap {
     Alloc alloc;
     const Alloc *base;
     size_t limit;
-    size_t used;   /* atomic */
-    int64_t refs;  /* atomic: blocks, and one for the owner */
-    bool refused;  /* atomic */
+    size_t used;  /* atomic */
+    int64_t refs; /* atomic: blocks, and one for the owner */
+    bool refused; /* atomic */
 };
 
 /* Before each block: its size, in one SDX_ALIGN so that the block stays aligned. */

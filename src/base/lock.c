@@ -45,8 +45,10 @@ void sdx_lock_init(Lock *l, void (*forked)(Lock *l))
 void sdx_lock_fini(Lock *l)
 {
     pthread_mutex_lock(&list_mutex);
-    if (l->prev) l->prev->next = l->next;
-    else list = l->next;
+    if (l->prev)
+        l->prev->next = l->next;
+    else
+        list = l->next;
     if (l->next) l->next->prev = l->prev;
     pthread_mutex_unlock(&list_mutex);
 }

@@ -13,11 +13,11 @@
 #include "base/ncpu.h"
 #include "base/size.h"
 
-#define POOL_SLOTS 8          /* regions of concurrent runs; one more runs on its caller alone */
+#define POOL_SLOTS 8 /* regions of concurrent runs; one more runs on its caller alone */
 #define POOL_MAX_THREADS 1024
 #define POOL_STACK ((size_t)1 << 20)
-#define SPIN_MAX_NS 30000     /* longest wait between regions, and of a caller for a claimed chunk, before sleeping */
-#define PAUSE_MAX 64          /* backoff: most pauses between two looks at memory */
+#define SPIN_MAX_NS 30000 /* longest wait between regions, and of a caller for a claimed chunk, before sleeping */
+#define PAUSE_MAX 64      /* backoff: most pauses between two looks at memory */
 
 enum { STATE_OPEN = 1, STATE_SLEEPER = 2, STATE_ONE = 4 }; /* the rest of state counts workers inside */
 
@@ -28,27 +28,27 @@ typedef struct Range {
 
 typedef struct Region {
     _Alignas(SDX_ALIGN) uint32_t state; /* atomic */
-    bool busy;       /* atomic: a caller owns the slot */
-    bool exhausted;  /* atomic: nothing left to take */
+    bool busy;                          /* atomic: a caller owns the slot */
+    bool exhausted;                     /* atomic: nothing left to take */
     int n_ranges;
     PoolFn fn;
     void *arg;
-    Range *ranges;   /* one per thread of the pool */
+    Range *ranges; /* one per thread of the pool */
 } Region;
 
 struct Pool {
     _Alignas(SDX_ALIGN) uint32_t epoch; /* atomic, futex: counts regions opened */
-    int spinners;    /* atomic: workers that poll epoch */
-    int sleepers;    /* atomic: workers in the futex, or about to be */
-    int runs;        /* atomic: session runs in progress */
-    bool stop;       /* atomic */
-    _Alignas(SDX_ALIGN) int refs; /* atomic; of a shared pool: under the table's lock */
+    int spinners;                       /* atomic: workers that poll epoch */
+    int sleepers;                       /* atomic: workers in the futex, or about to be */
+    int runs;                           /* atomic: session runs in progress */
+    bool stop;                          /* atomic */
+    _Alignas(SDX_ALIGN) int refs;       /* atomic; of a shared pool: under the table's lock */
     bool is_shared;
     int threads;
     const Alloc *alloc;
-    PoolHost host;   /* parallel NULL: our own threads */
-    Lock lock;       /* for starting threads */
-    int started;     /* atomic */
+    PoolHost host; /* parallel NULL: our own threads */
+    Lock lock;     /* for starting threads */
+    int started;   /* atomic */
     pthread_t *ids;
     Region slots[POOL_SLOTS];
 };
@@ -57,10 +57,7 @@ static _Thread_local bool in_region;
 
 /* -- taking chunks -------------------------------------------------------------------------------------------------- */
 
-static int64_t range_left(const Range *r)
-{
-    return r->end - __atomic_load_n(&r->next, __ATOMIC_RELAXED);
-}
+static int64_t range_left(const Range *r) { return r->end - __atomic_load_n(&r->next, __ATOMIC_RELAXED); }
 
 static int64_t range_take(Range *r)
 {

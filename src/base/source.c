@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L /* pread, O_CLOEXEC, sysconf */
-#define _XOPEN_SOURCE 700 /* realpath */
+#define _XOPEN_SOURCE 700       /* realpath */
 #define _FILE_OFFSET_BITS 64
 #include "base/source.h"
 
@@ -145,8 +145,9 @@ void sdx_source_memory(Source *s, const Alloc *a, const void *p, size_t n)
 
 void sdx_source_callback(Source *s, const Alloc *a, SourceReadFn read, void *user, uint64_t size)
 {
-    *s = (Source){ .alloc = a, .read = read_host, .host = read, .user = user, .fd = -1, .size = size,
-                   .name = "callback" };
+    *s = (Source){
+        .alloc = a, .read = read_host, .host = read, .user = user, .fd = -1, .size = size, .name = "callback"
+    };
 }
 
 void sdx_source_fini(Source *s)

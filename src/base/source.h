@@ -16,12 +16,12 @@ typedef struct Source {
     uint64_t size;
     /* Reads exactly n bytes at `at`. */
     sdx_status (*read)(struct Source *s, uint64_t at, void *dst, size_t n, Err *err);
-    SourceReadFn host;   /* of sdx_source_callback, with its user */
+    SourceReadFn host; /* of sdx_source_callback, with its user */
     void *user;
-    int fd;              /* -1: none */
+    int fd; /* -1: none */
     bool owns_fd;
-    const void *memory;  /* whole content when it lies in memory already */
-    const char *name;    /* for messages */
+    const void *memory; /* whole content when it lies in memory already */
+    const char *name;   /* for messages */
 } Source;
 
 /* Borrows path, for messages. IO when it cannot be opened or is not a regular file; NOT_FOUND when it is not there. */
@@ -29,7 +29,7 @@ sdx_status sdx_source_path(Source *s, const Alloc *a, const char *path, Err *err
 /* Opens `location`, relative to dirs[0], if the file lies under one of the n folders once all links are resolved. The
  * location may be no absolute path, hold no ".." and no NUL; INVALID_ARGUMENT says which. Borrows location. */
 sdx_status sdx_source_under(Source *s, const Alloc *a, const char *const *dirs, int n, const char *location, Err *err);
-sdx_status sdx_source_fd(Source *s, const Alloc *a, int fd, Err *err); /* borrows fd */
+sdx_status sdx_source_fd(Source *s, const Alloc *a, int fd, Err *err);      /* borrows fd */
 void sdx_source_memory(Source *s, const Alloc *a, const void *p, size_t n); /* borrows p */
 void sdx_source_callback(Source *s, const Alloc *a, SourceReadFn read, void *user, uint64_t size);
 /* The folder of a path as written, and of what it leads to once links are resolved. buf has SDX_PATH_MAX bytes. false:

@@ -10,10 +10,7 @@
 
 #define N 40000
 
-static unsigned char pattern(size_t i)
-{
-    return (unsigned char)(i * 31 + i / 251);
-}
+static unsigned char pattern(size_t i) { return (unsigned char)(i * 31 + i / 251); }
 
 static bool matches(const Buf *b, size_t at, size_t n)
 {

@@ -25,9 +25,9 @@ typedef struct EpPart {
     Graph *graph;
     Node **nodes;
     int n_nodes;
-    Value **inputs;   /* values from outside the part, constants excluded; captured ones included */
+    Value **inputs; /* values from outside the part, constants excluded; captured ones included */
     int n_inputs;
-    Value **outputs;  /* values of the part that are read outside it or are graph outputs */
+    Value **outputs; /* values of the part that are read outside it or are graph outputs */
     int n_outputs;
 } EpPart;
 
@@ -41,10 +41,10 @@ typedef struct Claims {
 
 /* Run options as the engine sees them. All optional. */
 typedef struct RunLimits {
-    const int *cancel;       /* atomic; non-zero: cancel */
-    int64_t deadline_ns;     /* CLOCK_MONOTONIC; 0: none */
-    size_t max_bytes;        /* ceiling of slab + heap; 0: none */
-    int64_t max_trips;       /* of loops in all; 0: none */
+    const int *cancel;   /* atomic; non-zero: cancel */
+    int64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
+    size_t max_bytes;    /* ceiling of slab + heap; 0: none */
+    int64_t max_trips;   /* of loops in all; 0: none */
 } RunLimits;
 
 /* Per-node timing of one run, when wanted. */

@@ -53,7 +53,4 @@ const Kern *sdx_kern_at(unsigned level)
     return &tables[level];
 }
 
-const Kern *sdx_kern_best(void)
-{
-    return sdx_kern_at(sdx_cpu_level(NULL));
-}
+const Kern *sdx_kern_best(void) { return sdx_kern_at(sdx_cpu_level(NULL)); }

@@ -280,10 +280,7 @@ static sdx_status write_model(Export *x)
 
 /* -- files --------------------------------------------------------------------------------------------------------- */
 
-static sdx_status file_fail(const char *path, Err *err)
-{
-    return sdx_fail(err, SDX_IO, "%s: cannot write", path);
-}
+static sdx_status file_fail(const char *path, Err *err) { return sdx_fail(err, SDX_IO, "%s: cannot write", path); }
 
 /* Files are written beside their place and renamed: the model may be mapped from the very path. */
 static sdx_status write_file(const char *path, sdx_status (*fill)(const Export *x, FILE *f), const Export *x, Err *err)

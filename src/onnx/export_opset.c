@@ -7,13 +7,13 @@
 /* The IR version of the first release that had the opset, and the one that brought the element type. */
 static const struct {
     int64_t opset, ir;
-} opset_irs[] = { { 28, 14 }, { 25, 13 }, { 24, 12 }, { 23, 11 }, { 21, 10 }, { 19, 9 }, { 15, 8 },
-                  { 12, 7 },  { 11, 6 },  { 10, 5 },  { 1, 4 } }; /* 4: initializers that are no inputs */
+} opset_irs[] = { { 28, 14 }, { 25, 13 }, { 24, 12 }, { 23, 11 }, { 21, 10 }, { 19, 9 },
+                  { 15, 8 },  { 12, 7 },  { 11, 6 },  { 10, 5 },  { 1, 4 } }; /* 4: initializers that are no inputs */
 static const struct {
     DType from;
     int64_t ir;
-} dtype_irs[] = { { DT_FLOAT6E2M3, 14 }, { DT_UINT2, 13 }, { DT_FLOAT8E8M0, 12 }, { DT_FLOAT4E2M1, 11 },
-                  { DT_UINT4, 10 },      { DT_FLOAT8E4M3FN, 9 } };
+} dtype_irs[] = { { DT_FLOAT6E2M3, 14 }, { DT_UINT2, 13 }, { DT_FLOAT8E8M0, 12 },
+                  { DT_FLOAT4E2M1, 11 }, { DT_UINT4, 10 }, { DT_FLOAT8E4M3FN, 9 } };
 
 int64_t sdx_ir_of_opset(int64_t opset)
 {
@@ -64,8 +64,7 @@ static sdx_status collect_opsets(Graph *g, void *user, Err *err)
                             sdx_node_text(n, text, sizeof text));
         int since = lowest_version(n, list->scratch), i = 0;
         while (i < list->n && strcmp(list->v[i].domain, n->domain) != 0) i++;
-        if (i == SDX_MAX_DOMAINS)
-            return sdx_fail(err, SDX_UNSUPPORTED, "operators of more than %d domains", i);
+        if (i == SDX_MAX_DOMAINS) return sdx_fail(err, SDX_UNSUPPORTED, "operators of more than %d domains", i);
         if (i == list->n) list->v[list->n++] = (OpsetImport){ .domain = n->domain };
         if (list->v[i].version < since) list->v[i].version = since;
     }

@@ -39,7 +39,8 @@ static void append(void *user, const char *text, size_t n)
 static const char *const texts[] = {
     "g (float[N, 3, ?] x) => (float[N] y)\n"
     "<float[3] w = {1, 2, 3}, float16 h = {0.5}, int4[3] q = {-1, 2, 3}, string[2] t = {\"a b\", \"\"}>\n"
-    "{ [n] y = LeakyRelu <alpha = 0.25> (x)  p = Add(w, w)  u = Sum(h) [two] v = Abs(w) r = Identity(q) s = Identity(t) }",
+    "{ [n] y = LeakyRelu <alpha = 0.25> (x)  p = Add(w, w)  u = Sum(h) [two] v = Abs(w) r = Identity(q) s = "
+    "Identity(t) }",
     "y = Sigmoid(x)",
     "g (float[2] x) => (float[2] y) { a = Clip(x, \"\", hi) y = Neg(a) hi = Constant <value_float = 2.0> () }",
 };
@@ -72,10 +73,11 @@ static void what_comes_back_is_the_same(void)
 
 static void keeps_what_the_file_said(void)
 {
-    Model *m = import_text("<ir_version: 8, opset_import: [\"\" : 17], producer_name: \"p\", producer_version: \"1\", domain: \"d\",\n"
-                           " model_version: 3, doc_string: \"doc\", metadata_props: [\"a\" : \"b\"]>\n"
-                           "g (float[N, 3, ?] x, seq(int64[2]) s, map(string, float) m, optional(float) o) => (float[N] y)\n"
-                           "<string[2] t = {\"a b\", \"\"}> { y = Neg(x) z = Identity(t) }");
+    Model *m = import_text(
+        "<ir_version: 8, opset_import: [\"\" : 17], producer_name: \"p\", producer_version: \"1\", domain: \"d\",\n"
+        " model_version: 3, doc_string: \"doc\", metadata_props: [\"a\" : \"b\"]>\n"
+        "g (float[N, 3, ?] x, seq(int64[2]) s, map(string, float) m, optional(float) o) => (float[N] y)\n"
+        "<string[2] t = {\"a b\", \"\"}> { y = Neg(x) z = Identity(t) }");
     Buf *bytes = NULL;
     if (!m || !CHECK_INT(sdx_onnx_export_bytes(m, &bytes, NULL), SDX_OK)) return;
     sdx_model_destroy(m);

@@ -51,7 +51,8 @@ sdx_status sdx_import_function(const Import *im, const PNode *p, PFunction **out
 static sdx_status check_call(Import *im, const Scope *s, const PNode *p, const PFunction *fn, Err *err)
 {
     for (const Scope *at = s; at->call; at = at->call->site_scope)
-        if (at->call->fn == fn) return sdx_fail(err, SDX_INVALID_MODEL, "function %.*s calls itself", STR_ARG(fn->name));
+        if (at->call->fn == fn)
+            return sdx_fail(err, SDX_INVALID_MODEL, "function %.*s calls itself", STR_ARG(fn->name));
     if (++im->n_calls > SDX_MAX_CALLS)
         return sdx_fail(err, SDX_LIMIT_NODES, "functions are called more than %lld times", SDX_MAX_CALLS);
     if (p->inputs.n > fn->inputs.n || p->outputs.n > fn->outputs.n)
@@ -142,7 +143,8 @@ static sdx_status call_body(Import *im, Scope *s, const PNode *p, PFunction *fn,
 sdx_status sdx_import_call(Import *im, Scope *s, const PNode *p, PFunction *fn, Err *err)
 {
     if (++im->depth > SDX_MAX_IMPORT_DEPTH)
-        return sdx_fail(err, SDX_INVALID_MODEL, "functions and graphs are nested more than %d deep", SDX_MAX_IMPORT_DEPTH);
+        return sdx_fail(err, SDX_INVALID_MODEL, "functions and graphs are nested more than %d deep",
+                        SDX_MAX_IMPORT_DEPTH);
     TRY(call_body(im, s, p, fn, err));
     im->depth--;
     return SDX_OK;

@@ -152,7 +152,8 @@ static sdx_status add_inputs(Import *im, Scope *s, const PGraph *p, Err *err)
 {
     for (int i = 0; i < p->inputs.n; i++) {
         const PValueInfo *info = &p->inputs.v[i];
-        if (!info->name.n) return sdx_fail(err, SDX_INVALID_MODEL, "input %d of graph `%.*s` has no name", i, STR_ARG(p->name));
+        if (!info->name.n)
+            return sdx_fail(err, SDX_INVALID_MODEL, "input %d of graph `%.*s` has no name", i, STR_ARG(p->name));
         void **slot = sdx_names_find(&s->values, info->name);
         Value *v = slot ? *slot : NULL;
         if (v && v->constant && !(v->flags & VALUE_GRAPH_INPUT)) {
@@ -190,7 +191,8 @@ static sdx_status add_outputs(Import *im, Scope *s, const PGraph *p, Err *err)
         const PValueInfo *info = &p->outputs.v[i];
         Value *v;
         TRY(sdx_import_find(s, info->name, &v, err));
-        if (!v) return sdx_fail(err, SDX_INVALID_MODEL, "`%.*s` is an input that the call leaves out", STR_ARG(info->name));
+        if (!v)
+            return sdx_fail(err, SDX_INVALID_MODEL, "`%.*s` is an input that the call leaves out", STR_ARG(info->name));
         if (v->graph != s->graph) { /* a nested graph gives a value of a graph around it */
             Value *outer = v;
             v = sdx_value_create(s->graph, NULL);
@@ -296,8 +298,11 @@ static sdx_status set_origin(Model *m, Node *n, const OpVer *ver, Err *err)
     Attr *attrs = sdx_arena_array(&m->arena, Attr, n->n_attrs);
     TRY_ARENA(o && attrs, &m->arena, err);
     for (int i = 0; i < n->n_attrs; i++) attrs[i] = n->attrs[i];
-    *o = (NodeOrigin){ .op_type = n->op_type, .domain = n->domain, .since_version = ver ? ver->since : 1,
-                       .attrs = attrs, .n_attrs = n->n_attrs };
+    *o = (NodeOrigin){ .op_type = n->op_type,
+                       .domain = n->domain,
+                       .since_version = ver ? ver->since : 1,
+                       .attrs = attrs,
+                       .n_attrs = n->n_attrs };
     n->origin = o;
     return SDX_OK;
 }
@@ -374,7 +379,8 @@ static sdx_status graph_create(Import *im, Graph *parent, Node *owner, const PGr
 sdx_status sdx_import_subgraph(Import *im, Scope *s, Node *owner, const PGraph *p, Graph **out, Err *err)
 {
     if (++im->depth > SDX_MAX_IMPORT_DEPTH)
-        return sdx_fail(err, SDX_INVALID_MODEL, "functions and graphs are nested more than %d deep", SDX_MAX_IMPORT_DEPTH);
+        return sdx_fail(err, SDX_INVALID_MODEL, "functions and graphs are nested more than %d deep",
+                        SDX_MAX_IMPORT_DEPTH);
     TRY(graph_create(im, owner->graph, owner, p, out, err));
     Scope inner = { .outer = s, .graph = *out, .opsets = s->opsets, .call = s->call, .prefix = s->prefix };
     TRY(graph_fill(im, &inner, p, err));
@@ -434,8 +440,12 @@ sdx_status sdx_import_model(Model *m, Arena *scratch, PModel *proto, const Impor
     static const ImportOptions defaults = { 0 };
     if (!opt) opt = &defaults;
     Import im = { .model = m, .scratch = scratch, .opt = opt, .proto = proto };
-    im.tensors = (TensorReader){ .model = m, .alloc = m->alloc, .load = opt->load, .dir = opt->dir,
-                                 .real_dir = opt->real_dir, .opener = opt->external };
+    im.tensors = (TensorReader){ .model = m,
+                                 .alloc = m->alloc,
+                                 .load = opt->load,
+                                 .dir = opt->dir,
+                                 .real_dir = opt->real_dir,
+                                 .opener = opt->external };
     TRY(model_metadata(&im, err));
     TRY(model_opsets(&im, err));
     TRY(sdx_import_index_functions(&im, err));

@@ -9,9 +9,9 @@
 #include "onnx/proto.h"
 #include "ops/ops.h"
 
-#define SDX_MAX_IMPORT_DEPTH 128       /* graphs in graphs and functions in functions, together */
-#define SDX_MAX_ATTRS 1024             /* of one node */
-#define SDX_MAX_CALLS      (1LL << 20) /* in one model: calls double at every level in a hostile file */
+#define SDX_MAX_IMPORT_DEPTH 128  /* graphs in graphs and functions in functions, together */
+#define SDX_MAX_ATTRS 1024        /* of one node */
+#define SDX_MAX_CALLS (1LL << 20) /* in one model: calls double at every level in a hostile file */
 
 /* Names to anything. The strings are borrowed. */
 typedef struct Names {
@@ -33,9 +33,9 @@ typedef struct Call {
 } Call;
 
 struct Scope {
-    Scope *outer;   /* names around; NULL for the main graph and for function bodies */
-    Graph *graph;   /* gets the values and nodes */
-    Names values;   /* to Value *; NULL: an absent input of a function */
+    Scope *outer; /* names around; NULL for the main graph and for function bodies */
+    Graph *graph; /* gets the values and nodes */
+    Names values; /* to Value *; NULL: an absent input of a function */
     const POpsets *opsets;
     const Call *call;   /* NULL outside functions */
     const char *prefix; /* of names made here; "" outside functions */

@@ -147,10 +147,12 @@ static const AttrSpec *find_spec(const OpDef *def, Str name)
 
 static sdx_status attr_make(Import *im, Scope *s, Node *owner, const PAttr *p, const AttrSpec *spec, Attr *a, Err *err)
 {
-    if (p->ref.n) return sdx_fail(err, SDX_INVALID_MODEL, "it refers to `%.*s`, but stands in no function", STR_ARG(p->ref));
+    if (p->ref.n)
+        return sdx_fail(err, SDX_INVALID_MODEL, "it refers to `%.*s`, but stands in no function", STR_ARG(p->ref));
     a->type = p->type ? (AttrType)p->type : guess_type(p);
     if (a->type == ATTR_UNDEFINED && spec) a->type = spec->type;
-    if (a->type > ATTR_TYPES || a->type < 0) return sdx_fail(err, SDX_INVALID_MODEL, "its type %d is unknown", (int)p->type);
+    if (a->type > ATTR_TYPES || a->type < 0)
+        return sdx_fail(err, SDX_INVALID_MODEL, "its type %d is unknown", (int)p->type);
     return attr_value(im, s, owner, p, a, err);
 }
 

@@ -16,8 +16,12 @@ typedef struct CondArgs {
 
 static const AttrSpec cond_attrs[] = { OP_GRAPH_REQ(CondArgs, yes), OP_GRAPH_REQ(CondArgs, no), OP_ATTR_END };
 static const OpVer cond_vers[] = { { .since = 1, .types = { TS_FLT } }, { .since = 0 } };
-static const OpDef cond = { .name = "Cond", .domain = "test", .sig = "bool->T", .attrs = cond_attrs,
-                            .attrs_size = sizeof(CondArgs), .vers = cond_vers };
+static const OpDef cond = { .name = "Cond",
+                            .domain = "test",
+                            .sig = "bool->T",
+                            .attrs = cond_attrs,
+                            .attrs_size = sizeof(CondArgs),
+                            .vers = cond_vers };
 static const OpDef *const custom_ops[] = { &cond, NULL };
 static const ImportOptions with_cond = { .custom_ops = custom_ops };
 
@@ -83,7 +87,8 @@ static void reads_headers_types_and_constants(void)
     char type[64];
     CHECK_STR(sdx_type_text(m->syms, &m->graph->inputs[0]->type, type, sizeof type), "float[N,3,?]");
     CHECK_STR(sdx_type_text(m->syms, &m->graph->inputs[1]->type, type, sizeof type), "seq(int64[])");
-    const Value *w = sdx_graph_find(m->graph, "w"), *b = sdx_graph_find(m->graph, "b"), *t = sdx_graph_find(m->graph, "t");
+    const Value *w = sdx_graph_find(m->graph, "w"), *b = sdx_graph_find(m->graph, "b"),
+                *t = sdx_graph_find(m->graph, "t");
     CHECK(((float *)w->constant->data)[0] == 1.5f && ((float *)w->constant->data)[1] < -3e38f);
     CHECK_INT(((uint8_t *)b->constant->data)[0], 1);
     CHECK_INT(((Str *)t->constant->data)[1].n, 2);
@@ -129,10 +134,10 @@ static void sorts_and_finds_outer_names(void)
 }
 
 #define FUNCTIONS                                                                                                      \
-    "< domain: \"local\", opset_import: [ \"\" : 10 ] > clamp <lo, hi: float = 6.0> (a) => (r)\n"                     \
+    "< domain: \"local\", opset_import: [ \"\" : 10 ] > clamp <lo, hi: float = 6.0> (a) => (r)\n"                      \
     "  { r = Clip <min: float = @lo, max: float = @hi> (a) }\n"                                                        \
-    "< domain: \"local\", opset_import: [ \"\" : 17, \"local\" : 1 ] > twice <lo> (a, b) => (r, s)\n"                 \
-    "  { t = local.clamp <lo: float = @lo> (a)  r = local.clamp <lo = -1.0, hi = 1.0> (t)  s = Sum(t, b) }\n"         \
+    "< domain: \"local\", opset_import: [ \"\" : 17, \"local\" : 1 ] > twice <lo> (a, b) => (r, s)\n"                  \
+    "  { t = local.clamp <lo: float = @lo> (a)  r = local.clamp <lo = -1.0, hi = 1.0> (t)  s = Sum(t, b) }\n"          \
     "< domain: \"local\", overload: \"two\", opset_import: [ \"\" : 17 ] > clamp (a) => (a) { }\n"
 
 static void inlines_functions(void)
@@ -164,7 +169,8 @@ static void inlines_functions(void)
 
 static void refuses_with_reasons(void)
 {
-    refused("y = Foo(x)", SDX_UNSUPPORTED, "node `y` (Foo): operator Foo of domain ai.onnx (not imported) is not known");
+    refused("y = Foo(x)", SDX_UNSUPPORTED,
+            "node `y` (Foo): operator Foo of domain ai.onnx (not imported) is not known");
     refused("<opset_import: [\"com.x\" : 3]> g (float x) => (float y) { [n1] y = com.x.Bar(x) }", SDX_UNSUPPORTED,
             "node `n1` (com.x.Bar): operator Bar of domain com.x (opset 3) is not known");
     refused("g (float x) => (float y) { y = Add(x, nowhere) }", SDX_INVALID_MODEL,

@@ -16,7 +16,11 @@ typedef struct PGraph PGraph;
 typedef struct PType PType;
 
 /* A growing list in the scratch arena. */
-#define PLIST(T) struct { T *v; int n, cap; }
+#define PLIST(T)                                                                                                       \
+    struct {                                                                                                           \
+        T *v;                                                                                                          \
+        int n, cap;                                                                                                    \
+    }
 
 typedef struct PEntry {
     Str key, value;
@@ -27,13 +31,13 @@ typedef struct PTensor {
     int32_t dtype; /* as in the file: may be no DType */
     int32_t rank;
     int64_t dims[SDX_MAX_RANK];
-    Str raw;            /* raw_data */
+    Str raw; /* raw_data */
     bool has_raw;
     bool has_segment;
-    bool external;      /* data_location */
+    bool external; /* data_location */
     PLIST(PEntry) external_data;
     PLIST(Str) messages; /* the bytes of the message, in parts when it came more than once: for typed fields */
-    const Tensor *made; /* by sdx_proto_tensor */
+    const Tensor *made;  /* by sdx_proto_tensor */
 } PTensor;
 
 typedef struct PSparse {
@@ -107,12 +111,12 @@ typedef PLIST(POpset) POpsets;
 typedef struct PFunction {
     Str name, domain, overload;
     PLIST(Str) inputs, outputs;
-    PLIST(Str) attr_names;    /* without default */
-    PLIST(PAttr *) attrs;     /* with default */
+    PLIST(Str) attr_names; /* without default */
+    PLIST(PAttr *) attrs;  /* with default */
     PLIST(PNode *) nodes;
     PLIST(PValueInfo) values;
     POpsets opsets;
-    bool active;              /* import is inside its body */
+    bool active; /* import is inside its body */
 } PFunction;
 
 typedef struct PModel {
@@ -126,8 +130,8 @@ typedef struct PModel {
 
 /* Where a reader puts what it makes. */
 typedef struct Proto {
-    Arena *scratch; /* the structs */
-    Arena *kept;    /* list attributes */
+    Arena *scratch;             /* the structs */
+    Arena *kept;                /* list attributes */
     int64_t n_nodes, max_nodes; /* 0: no limit */
 } Proto;
 
@@ -149,8 +153,7 @@ sdx_status sdx_proto_no_memory(const Arena *a, Err *err);
     } while (0)
 
 /* A new last item of a PLIST, zeroed; NULL: out of memory. */
-#define PLIST_ADD(arena, list)                                                                                         \
-    (sdx_arena_grow((arena), (list).v, (list).n, (list).cap) ? &(list).v[(list).n++] : NULL)
+#define PLIST_ADD(arena, list) (sdx_arena_grow((arena), (list).v, (list).n, (list).cap) ? &(list).v[(list).n++] : NULL)
 
 static inline bool sdx_str_is(Str s, const char *text)
 {

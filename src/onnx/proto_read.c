@@ -20,8 +20,7 @@ static sdx_status add_string(Proto *p, Str *slot, Wire *w, const WireField *f, E
 
 static sdx_status read_entry(Wire w, PEntry *e, Err *err)
 {
-    for (WireField f; sdx_wire_next(&w, &f);)
-        switch (f.number) {
+    for (WireField f; sdx_wire_next(&w, &f);) switch (f.number) {
         case 1: e->key = sdx_wire_string(&w, &f); break;
         case 2: e->value = sdx_wire_string(&w, &f); break;
         }
@@ -30,8 +29,7 @@ static sdx_status read_entry(Wire w, PEntry *e, Err *err)
 
 static sdx_status read_opset(Wire w, POpset *o, Err *err)
 {
-    for (WireField f; sdx_wire_next(&w, &f);)
-        switch (f.number) {
+    for (WireField f; sdx_wire_next(&w, &f);) switch (f.number) {
         case 1: o->domain = sdx_wire_string(&w, &f); break;
         case 2: o->version = sdx_wire_int(&w, &f); break;
         }
@@ -56,8 +54,7 @@ sdx_status sdx_proto_read_tensor(Proto *p, Wire w, PTensor *t, Err *err)
     Str *message = PLIST_ADD(p->scratch, t->messages);
     TRY_ARENA(message, p->scratch, err);
     *message = (Str){ (const char *)w.p, (size_t)(w.end - w.p) };
-    for (WireField f; sdx_wire_next(&w, &f);)
-        switch (f.number) {
+    for (WireField f; sdx_wire_next(&w, &f);) switch (f.number) {
         case 1: TRY(add_dims(&w, &f, t->dims, &t->rank, err)); break;
         case 2: t->dtype = (int32_t)sdx_wire_int(&w, &f); break;
         case 3: t->has_segment = true; break;
@@ -86,8 +83,7 @@ static sdx_status merge_tensor(Proto *p, Wire *w, const WireField *f, PTensor **
 
 sdx_status sdx_proto_read_sparse(Proto *p, Wire w, PSparse *s, Err *err)
 {
-    for (WireField f; sdx_wire_next(&w, &f);)
-        switch (f.number) {
+    for (WireField f; sdx_wire_next(&w, &f);) switch (f.number) {
         case 1: TRY(merge_tensor(p, &w, &f, &s->values, err)); break;
         case 2: TRY(merge_tensor(p, &w, &f, &s->indices, err)); break;
         case 3: TRY(add_dims(&w, &f, s->dims, &s->rank, err)); break;
@@ -106,8 +102,7 @@ static sdx_status merge_sparse(Proto *p, Wire *w, const WireField *f, PSparse **
 
 static sdx_status read_dim(Wire w, PDim *d, Err *err)
 {
-    for (WireField f; sdx_wire_next(&w, &f);)
-        switch (f.number) {
+    for (WireField f; sdx_wire_next(&w, &f);) switch (f.number) {
         case 1: *d = (PDim){ .has_value = true, .value = sdx_wire_int(&w, &f) }; break;
         case 2: *d = (PDim){ .param = sdx_wire_string(&w, &f) }; break;
         }
@@ -154,9 +149,12 @@ sdx_status sdx_proto_read_type(Proto *p, Wire w, PType *t, Err *err)
         TypeKind kind;
         const char *name;
     } members[] = {
-        [1] = { TYPE_TENSOR, "TypeProto.Tensor" },     [4] = { TYPE_SEQUENCE, "TypeProto.Sequence" },
-        [5] = { TYPE_MAP, "TypeProto.Map" },           [7] = { TYPE_OPAQUE, "TypeProto.Opaque" },
-        [8] = { TYPE_SPARSE, "TypeProto.SparseTensor" }, [9] = { TYPE_OPTIONAL, "TypeProto.Optional" },
+        [1] = { TYPE_TENSOR, "TypeProto.Tensor" },
+        [4] = { TYPE_SEQUENCE, "TypeProto.Sequence" },
+        [5] = { TYPE_MAP, "TypeProto.Map" },
+        [7] = { TYPE_OPAQUE, "TypeProto.Opaque" },
+        [8] = { TYPE_SPARSE, "TypeProto.SparseTensor" },
+        [9] = { TYPE_OPTIONAL, "TypeProto.Optional" },
     };
     for (WireField f; sdx_wire_next(&w, &f);) {
         if (f.number >= sizeof members / sizeof *members || !members[f.number].name) continue;
@@ -168,8 +166,7 @@ sdx_status sdx_proto_read_type(Proto *p, Wire w, PType *t, Err *err)
 
 static sdx_status read_value_info(Proto *p, Wire w, PValueInfo *v, Err *err)
 {
-    for (WireField f; sdx_wire_next(&w, &f);)
-        switch (f.number) {
+    for (WireField f; sdx_wire_next(&w, &f);) switch (f.number) {
         case 1: v->name = sdx_wire_string(&w, &f); break;
         case 2: TRY(merge_type(p, &w, &f, &v->type, err)); break;
         }
@@ -257,8 +254,7 @@ static sdx_status read_attr_list(Proto *p, Wire *w, const WireField *f, PAttr *a
 
 static sdx_status read_attr(Proto *p, Wire w, PAttr *a, Err *err)
 {
-    for (WireField f; sdx_wire_next(&w, &f);)
-        switch (f.number) {
+    for (WireField f; sdx_wire_next(&w, &f);) switch (f.number) {
         case 1: a->name = sdx_wire_string(&w, &f); break;
         case 2:
             a->f = sdx_wire_float(&w, &f);
@@ -292,8 +288,7 @@ static sdx_status add_attr(Proto *p, PAttr **slot, Wire w, Err *err)
 
 static sdx_status read_node(Proto *p, Wire w, PNode *n, Err *err)
 {
-    for (WireField f; sdx_wire_next(&w, &f);)
-        switch (f.number) {
+    for (WireField f; sdx_wire_next(&w, &f);) switch (f.number) {
         case 1: TRY(add_string(p, PLIST_ADD(p->scratch, n->inputs), &w, &f, err)); break;
         case 2: TRY(add_string(p, PLIST_ADD(p->scratch, n->outputs), &w, &f, err)); break;
         case 3: n->name = sdx_wire_string(&w, &f); break;
@@ -326,8 +321,7 @@ static sdx_status add_value_info(Proto *p, PValueInfo *slot, Wire w, Err *err)
 
 static sdx_status read_graph(Proto *p, Wire w, PGraph *g, Err *err)
 {
-    for (WireField f; sdx_wire_next(&w, &f);)
-        switch (f.number) {
+    for (WireField f; sdx_wire_next(&w, &f);) switch (f.number) {
         case 1: TRY(add_node(p, PLIST_ADD(p->scratch, g->nodes), sdx_wire_message(&w, &f, "NodeProto"), err)); break;
         case 2: g->name = sdx_wire_string(&w, &f); break;
         case 5: {
@@ -365,8 +359,7 @@ static sdx_status add_opset(Proto *p, POpsets *list, Wire w, Err *err)
 
 static sdx_status read_function(Proto *p, Wire w, PFunction *fn, Err *err)
 {
-    for (WireField f; sdx_wire_next(&w, &f);)
-        switch (f.number) {
+    for (WireField f; sdx_wire_next(&w, &f);) switch (f.number) {
         case 1: fn->name = sdx_wire_string(&w, &f); break;
         case 4: TRY(add_string(p, PLIST_ADD(p->scratch, fn->inputs), &w, &f, err)); break;
         case 5: TRY(add_string(p, PLIST_ADD(p->scratch, fn->outputs), &w, &f, err)); break;
@@ -388,8 +381,7 @@ static sdx_status read_function(Proto *p, Wire w, PFunction *fn, Err *err)
 sdx_status sdx_proto_model(Proto *p, const void *bytes, size_t n, PModel *m, Err *err)
 {
     Wire w = sdx_wire(bytes, n, "ModelProto");
-    for (WireField f; sdx_wire_next(&w, &f);)
-        switch (f.number) {
+    for (WireField f; sdx_wire_next(&w, &f);) switch (f.number) {
         case 1: m->ir_version = sdx_wire_int(&w, &f); break;
         case 2: m->producer_name = sdx_wire_string(&w, &f); break;
         case 3: m->producer_version = sdx_wire_string(&w, &f); break;

@@ -390,8 +390,8 @@ sdx_status sdx_sparse_check(const Sparse *s, Err *err)
     bool linear = ix->rank == 1, coords = ix->rank == 2 && ix->dims[1] == s->rank;
     if (ix->dtype != DT_INT64 || !(linear || coords) || ix->dims[0] != nnz)
         return sdx_fail(err, SDX_INVALID_MODEL, "indices are %s%s for %lld values of rank %d",
-                        sdx_dtype_name(ix->dtype), sdx_dims_text(dims, sizeof dims, ix->dims, ix->rank),
-                        (long long)nnz, (int)s->rank);
+                        sdx_dtype_name(ix->dtype), sdx_dims_text(dims, sizeof dims, ix->dims, ix->rank), (long long)nnz,
+                        (int)s->rank);
     const int64_t *i = ix->data;
     int width = linear ? 1 : s->rank;
     for (int64_t k = 0; k < nnz; k++)
@@ -465,8 +465,8 @@ sdx_status sdx_proto_densify(TensorReader *r, PSparse *p, const Tensor **out, Er
             for (size_t i = 0; i < nbytes / size; i++) ((Str *)t->data)[i].p = "";
     }
     for (int64_t k = 0; k < s->values.t.dims[0]; k++)
-        memcpy((char *)t->data + (size_t)sparse_position(s, k) * size, (const char *)s->values.t.data + (size_t)k * size,
-               size);
+        memcpy((char *)t->data + (size_t)sparse_position(s, k) * size,
+               (const char *)s->values.t.data + (size_t)k * size, size);
     *out = t;
     return SDX_OK;
 }

@@ -13,10 +13,7 @@ static const struct {
     { "consumed_inputs", 0 }, /* hint for work in place, until opset 6 */
 };
 
-static bool is_default_domain(Str d)
-{
-    return !d.n || sdx_str_is(d, "ai.onnx");
-}
+static bool is_default_domain(Str d) { return !d.n || sdx_str_is(d, "ai.onnx"); }
 
 int64_t sdx_import_opset(const POpsets *opsets, Str domain)
 {

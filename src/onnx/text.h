@@ -26,14 +26,14 @@ void sdx_text_advance(Text *t);
 /* "line 3: ... before `x`" */
 sdx_status sdx_text_fail(Text *t, const char *what);
 
-bool sdx_text_at(const Text *t, const char *sign);    /* does the sign come? */
-bool sdx_text_take(Text *t, const char *sign);        /* steps over it if it does */
+bool sdx_text_at(const Text *t, const char *sign); /* does the sign come? */
+bool sdx_text_take(Text *t, const char *sign);     /* steps over it if it does */
 sdx_status sdx_text_expect(Text *t, const char *sign);
 bool sdx_text_at_word(const Text *t, const char *word);
-sdx_status sdx_text_name(Text *t, Str *out);          /* a name, or any string in quotes */
+sdx_status sdx_text_name(Text *t, Str *out); /* a name, or any string in quotes */
 sdx_status sdx_text_string(Text *t, Str *out);
 sdx_status sdx_text_int(Text *t, int64_t *out);
-bool sdx_text_is_number(const Text *t);               /* inf and nan too */
+bool sdx_text_is_number(const Text *t); /* inf and nan too */
 sdx_status sdx_text_float(Text *t, double *out);
 
 /* -- text_type.c: types and constants ------------------------------------------------------------------------------ */

@@ -86,10 +86,7 @@ void sdx_text_init(Text *t, Model *m, Proto *proto, const char *text, size_t n, 
     sdx_text_advance(t);
 }
 
-void sdx_text_advance(Text *t)
-{
-    t->next = lex(t);
-}
+void sdx_text_advance(Text *t) { t->next = lex(t); }
 
 sdx_status sdx_text_fail(Text *t, const char *what)
 {

@@ -17,10 +17,7 @@ typedef struct Printer {
     Err *err;
 } Printer;
 
-static void put(const Printer *p, const char *text)
-{
-    p->write(p->user, text, strlen(text));
-}
+static void put(const Printer *p, const char *text) { p->write(p->user, text, strlen(text)); }
 
 static void putf(const Printer *p, const char *fmt, ...) SDX_PRINTF(2, 3);
 static void putf(const Printer *p, const char *fmt, ...)
@@ -33,10 +30,7 @@ static void putf(const Printer *p, const char *fmt, ...)
     put(p, text);
 }
 
-static void put_line(const Printer *p)
-{
-    putf(p, "\n%*s", 2 * p->indent, "");
-}
+static void put_line(const Printer *p) { putf(p, "\n%*s", 2 * p->indent, ""); }
 
 static void put_quoted(const Printer *p, const char *s, size_t n)
 {
@@ -56,7 +50,8 @@ static bool is_plain(const char *s)
 {
     if (!*s || (*s >= '0' && *s <= '9')) return false;
     for (; *s; s++)
-        if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || *s == '_')) return false;
+        if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || *s == '_'))
+            return false;
     return true;
 }
 
@@ -214,8 +209,10 @@ static sdx_status put_item(Printer *p, const Attr *a, int64_t i)
 
 static const char *list_type(AttrType t)
 {
-    static const char *const names[] = { [ATTR_FLOATS] = "floats",   [ATTR_INTS] = "ints",     [ATTR_STRINGS] = "strings",
-                                         [ATTR_TENSORS] = "tensors", [ATTR_GRAPHS] = "graphs", [ATTR_TYPES] = "type_protos" };
+    static const char *const names[] = {
+        [ATTR_FLOATS] = "floats",   [ATTR_INTS] = "ints",     [ATTR_STRINGS] = "strings",
+        [ATTR_TENSORS] = "tensors", [ATTR_GRAPHS] = "graphs", [ATTR_TYPES] = "type_protos"
+    };
     return (size_t)t < sizeof names / sizeof *names ? names[t] : NULL;
 }
 

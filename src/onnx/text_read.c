@@ -24,8 +24,8 @@ static const struct {
     const char *name;
     AttrType type;
 } attr_types[] = {
-    { "float", ATTR_FLOAT },   { "int", ATTR_INT },         { "string", ATTR_STRING },   { "tensor", ATTR_TENSOR },
-    { "graph", ATTR_GRAPH },   { "floats", ATTR_FLOATS },   { "ints", ATTR_INTS },       { "strings", ATTR_STRINGS },
+    { "float", ATTR_FLOAT },     { "int", ATTR_INT },       { "string", ATTR_STRING },   { "tensor", ATTR_TENSOR },
+    { "graph", ATTR_GRAPH },     { "floats", ATTR_FLOATS }, { "ints", ATTR_INTS },       { "strings", ATTR_STRINGS },
     { "tensors", ATTR_TENSORS }, { "graphs", ATTR_GRAPHS }, { "type_proto", ATTR_TYPE }, { "type_protos", ATTR_TYPES },
 };
 
@@ -92,7 +92,8 @@ static sdx_status add_item(Text *t, PAttr *a, Gathered *g, AttrType *type)
     AttrType kind;
     TRY(read_single(t, &one, &kind));
     bool widens = (kind == ATTR_INT && *type == ATTR_FLOAT) || (kind == ATTR_FLOAT && *type == ATTR_INT);
-    if (*type != ATTR_UNDEFINED && kind != *type && !widens) return sdx_text_fail(t, "a list holds values of two types");
+    if (*type != ATTR_UNDEFINED && kind != *type && !widens)
+        return sdx_text_fail(t, "a list holds values of two types");
     if (*type != ATTR_FLOAT || kind != ATTR_INT) *type = kind;
     bool ok = true;
     if (kind == ATTR_INT || kind == ATTR_FLOAT) {
@@ -147,8 +148,10 @@ static sdx_status attr_settle(Text *t, PAttr *a, AttrType found, AttrType said)
     if (said == ATTR_UNDEFINED || said == found) return SDX_OK;
     a->type = said;
     if (found == ATTR_UNDEFINED && (said == ATTR_TYPES || (said >= ATTR_FLOATS && said <= ATTR_GRAPHS))) return SDX_OK;
-    if (said == ATTR_FLOAT && found == ATTR_INT) a->f = (float)a->i;
-    else if (said != ATTR_FLOATS || found != ATTR_INTS) return sdx_text_fail(t, "the value is not of the type written");
+    if (said == ATTR_FLOAT && found == ATTR_INT)
+        a->f = (float)a->i;
+    else if (said != ATTR_FLOATS || found != ATTR_INTS)
+        return sdx_text_fail(t, "the value is not of the type written");
     return SDX_OK;
 }
 

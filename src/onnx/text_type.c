@@ -21,10 +21,7 @@ static TypeKind next_wrap(const Text *t)
     return TYPE_UNKNOWN;
 }
 
-bool sdx_text_at_type(const Text *t)
-{
-    return next_dtype(t) != DT_NONE || next_wrap(t) != TYPE_UNKNOWN;
-}
+bool sdx_text_at_type(const Text *t) { return next_dtype(t) != DT_NONE || next_wrap(t) != TYPE_UNKNOWN; }
 
 /* float: a scalar. float[]: unknown rank. float[N, 3, ?]. */
 static sdx_status read_tensor_type(Text *t, PType *type)
@@ -112,10 +109,7 @@ static sdx_status read_element(Text *t, DType d, void *data, int64_t i)
 }
 
 /* Numbers are real and imaginary parts in turn for complex types. */
-static DType part_type(DType d)
-{
-    return d == DT_COMPLEX64 ? DT_FLOAT : d == DT_COMPLEX128 ? DT_DOUBLE : d;
-}
+static DType part_type(DType d) { return d == DT_COMPLEX64 ? DT_FLOAT : d == DT_COMPLEX128 ? DT_DOUBLE : d; }
 
 /* How many elements come, from here to the closing brace: needed before memory is asked for. */
 static int64_t count_elements(const Text *t)

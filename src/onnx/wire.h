@@ -16,12 +16,12 @@
 
 typedef struct Wire {
     const uint8_t *p, *end;
-    const uint8_t *base;  /* where offsets in error texts count from */
-    const char *name;     /* of the message */
+    const uint8_t *base; /* where offsets in error texts count from */
+    const char *name;    /* of the message */
     int depth;
-    const char *bad;      /* what is wrong; NULL: nothing */
+    const char *bad; /* what is wrong; NULL: nothing */
     const uint8_t *bad_at;
-    uint32_t bad_field;   /* 0: the message itself */
+    uint32_t bad_field; /* 0: the message itself */
 } Wire;
 
 typedef enum WireType { WIRE_VARINT = 0, WIRE_8 = 1, WIRE_BYTES = 2, WIRE_4 = 5 } WireType;

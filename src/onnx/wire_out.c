@@ -47,10 +47,7 @@ void sdx_out_varint(WireOut *o, uint64_t v)
     sdx_out_raw(o, bytes, n);
 }
 
-static void out_key(WireOut *o, uint32_t field, unsigned type)
-{
-    sdx_out_varint(o, (uint64_t)field << 3 | type);
-}
+static void out_key(WireOut *o, uint32_t field, unsigned type) { sdx_out_varint(o, (uint64_t)field << 3 | type); }
 
 void sdx_out_int(WireOut *o, uint32_t field, int64_t v)
 {

@@ -5,15 +5,13 @@
 #include "onnx/wire_out.h"
 #include "tests/harness.h"
 
-static Wire over(const char *bytes, size_t n)
-{
-    return sdx_wire(bytes, n, "Thing");
-}
+static Wire over(const char *bytes, size_t n) { return sdx_wire(bytes, n, "Thing"); }
 
 static void reads_every_wire_type(void)
 {
     /* 1: varint 300, 2: "ab", 3: float 1.5, a group of field 4 with a group inside, 5: eight bytes */
-    static const char bytes[] = "\x08\xac\x02\x12\x02" "ab\x1d\0\0\xc0\x3f\x23\x08\x01\x2b\x10\x01\x2c\x24\x29\1\0\0\0\0\0\0\0";
+    static const char bytes[] = "\x08\xac\x02\x12\x02"
+                                "ab\x1d\0\0\xc0\x3f\x23\x08\x01\x2b\x10\x01\x2c\x24\x29\1\0\0\0\0\0\0\0";
     Wire w = over(bytes, sizeof bytes - 1);
     WireField f;
     CHECK(sdx_wire_next(&w, &f));

@@ -10,12 +10,8 @@ typedef struct ArgAttrs {
     int64_t axis, keepdims, select_last_index;
 } ArgAttrs;
 
-static const AttrSpec arg_attrs[] = {
-    OP_INT(ArgAttrs, axis, 0),
-    OP_INT(ArgAttrs, keepdims, 1),
-    OP_INT(ArgAttrs, select_last_index, 0),
-    OP_ATTR_END
-};
+static const AttrSpec arg_attrs[] = { OP_INT(ArgAttrs, axis, 0), OP_INT(ArgAttrs, keepdims, 1),
+                                      OP_INT(ArgAttrs, select_last_index, 0), OP_ATTR_END };
 
 typedef struct ArgJob {
     ArgReduce *fn;
@@ -49,8 +45,10 @@ static sdx_status arg_infer(Infer *c)
     TRY(sdx_infer_axis(c, a->axis, x->rank, &axis));
     Dim *out = infer_out_rank(c, 0, a->keepdims ? x->rank : x->rank - 1);
     for (int k = 0, o = 0; k < x->rank; k++) {
-        if (k != axis) out[o++] = x->dims[k];
-        else if (a->keepdims) out[o++] = 1;
+        if (k != axis)
+            out[o++] = x->dims[k];
+        else if (a->keepdims)
+            out[o++] = 1;
     }
     return SDX_OK;
 }
@@ -62,15 +60,23 @@ static sdx_status arg_run(Run *r, bool min)
     int axis = (int)(a->axis < 0 ? a->axis + x->rank : a->axis), rank = 0;
     int64_t dims[SDX_MAX_RANK];
     for (int k = 0; k < x->rank; k++) {
-        if (k != axis) dims[rank++] = x->dims[k];
-        else if (a->keepdims) dims[rank++] = 1;
+        if (k != axis)
+            dims[rank++] = x->dims[k];
+        else if (a->keepdims)
+            dims[rank++] = 1;
     }
     void *y;
     TRY(sdx_run_output(r, 0, DT_INT64, rank, dims, &y));
     const Kern *k = r->state;
     int type = sdx_ew_ktype(x->dtype);
-    ArgJob j = { .x = x->data, .y = y, .es = sdx_dtype_size(x->dtype), .v = axis3_of(x, axis),
-                 .fn = type < 0 ? NULL : min ? k->argmin[type] : k->argmax[type], .last = a->select_last_index != 0 };
+    ArgJob j = { .x = x->data,
+                 .y = y,
+                 .es = sdx_dtype_size(x->dtype),
+                 .v = axis3_of(x, axis),
+                 .fn = type < 0 ? NULL
+                       : min    ? k->argmin[type]
+                                : k->argmax[type],
+                 .last = a->select_last_index != 0 };
     if (j.v.outer * j.v.inner == 0) return SDX_OK;
     if (j.v.n == 0) return sdx_run_fail(r, "axis %d has size 0: there is no element to choose", axis);
     if (j.v.n > INT32_MAX) return sdx_run_fail(r, "axis %d has %lld elements", axis, (long long)j.v.n);
@@ -88,10 +94,22 @@ static const OpVer arg_vers[] = {
 };
 
 const OpDef sdx_op_ArgMax = {
-    .name = "ArgMax", .sig = "T->i64", .attrs = arg_attrs, .attrs_size = sizeof(ArgAttrs), .vers = arg_vers,
-    .flags = OP_F32_MATH, .infer = arg_infer, .cpu = { prepare_kern, argmax_run },
+    .name = "ArgMax",
+    .sig = "T->i64",
+    .attrs = arg_attrs,
+    .attrs_size = sizeof(ArgAttrs),
+    .vers = arg_vers,
+    .flags = OP_F32_MATH,
+    .infer = arg_infer,
+    .cpu = { prepare_kern, argmax_run },
 };
 const OpDef sdx_op_ArgMin = {
-    .name = "ArgMin", .sig = "T->i64", .attrs = arg_attrs, .attrs_size = sizeof(ArgAttrs), .vers = arg_vers,
-    .flags = OP_F32_MATH, .infer = arg_infer, .cpu = { prepare_kern, argmin_run },
+    .name = "ArgMin",
+    .sig = "T->i64",
+    .attrs = arg_attrs,
+    .attrs_size = sizeof(ArgAttrs),
+    .vers = arg_vers,
+    .flags = OP_F32_MATH,
+    .infer = arg_infer,
+    .cpu = { prepare_kern, argmin_run },
 };

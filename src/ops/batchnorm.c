@@ -16,12 +16,9 @@ typedef struct BatchNormAttrs {
     int64_t training_mode;
 } BatchNormAttrs;
 
-static const AttrSpec batchnorm_attrs[] = {
-    OP_FLOAT(BatchNormAttrs, epsilon, 1e-5f),
-    OP_FLOAT(BatchNormAttrs, momentum, 0.9f),
-    OP_INT(BatchNormAttrs, training_mode, 0),
-    OP_ATTR_END
-};
+static const AttrSpec batchnorm_attrs[] = { OP_FLOAT(BatchNormAttrs, epsilon, 1e-5f),
+                                            OP_FLOAT(BatchNormAttrs, momentum, 0.9f),
+                                            OP_INT(BatchNormAttrs, training_mode, 0), OP_ATTR_END };
 
 static sdx_status batchnorm_infer(Infer *c)
 {
@@ -93,9 +90,18 @@ static sdx_status batchnorm_run(Run *r)
     void *y;
     TRY(run_output_like(r, 0, x, &y));
     double *mean = r->scratch, *inv = mean + channels, *bias = inv + channels, *var = bias + channels;
-    BatchNormJob j = { .x = x->data, .y = y, .mean = mean, .inv = inv, .bias = bias,
-                       .items = x->dims[0], .channels = channels, .spatial = sdx_dims_product(x->dims, 2, x->rank),
-                       .out_mean = mean, .out_var = var, .affine = (float *)(var + channels), .kern = r->state };
+    BatchNormJob j = { .x = x->data,
+                       .y = y,
+                       .mean = mean,
+                       .inv = inv,
+                       .bias = bias,
+                       .items = x->dims[0],
+                       .channels = channels,
+                       .spatial = sdx_dims_product(x->dims, 2, x->rank),
+                       .out_mean = mean,
+                       .out_var = var,
+                       .affine = (float *)(var + channels),
+                       .kern = r->state };
     bool f64 = x->dtype == DT_DOUBLE;
     int64_t per_channel = j.items * j.spatial;
     if (a->training_mode) {
@@ -123,8 +129,9 @@ static sdx_status batchnorm_run(Run *r)
         TRY(sdx_run_output(r, o, t.dtype, 1, &channels, &t.data));
         const double *batch = o == 1 ? mean : var;
         for (int64_t c = 0; c < channels; c++)
-            sdx_tensor_set_double(&t, c, sdx_tensor_get_double(&r->in[2 + o]->t, c) * (double)a->momentum +
-                                            batch[c] * (1 - (double)a->momentum));
+            sdx_tensor_set_double(&t, c,
+                                  sdx_tensor_get_double(&r->in[2 + o]->t, c) * (double)a->momentum +
+                                      batch[c] * (1 - (double)a->momentum));
     }
     return SDX_OK;
 }
@@ -138,7 +145,8 @@ static sdx_status batchnorm_from_9(Node *n, Err *err)
     for (int o = 3; o < n->n_out; o++) {
         if (!n->out[o]) continue;
         if (n->out[o]->n_uses || (n->out[o]->flags & VALUE_GRAPH_OUTPUT))
-            return sdx_fail(err, SDX_UNSUPPORTED, "output %d (saved statistics) of BatchNormalization before opset 14", o);
+            return sdx_fail(err, SDX_UNSUPPORTED, "output %d (saved statistics) of BatchNormalization before opset 14",
+                            o);
     }
     if (n->n_out > 3) n->n_out = 3;
     if (!sdx_node_set_int(n, "training_mode", asked != 0)) return sdx_fail(err, SDX_OUT_OF_MEMORY, "out of memory");
@@ -187,7 +195,12 @@ static const OpVer batchnorm_vers[] = {
 };
 
 const OpDef sdx_op_BatchNormalization = {
-    .name = "BatchNormalization", .sig = "T,U,U,V,V->T,V?,V?", .attrs = batchnorm_attrs,
-    .attrs_size = sizeof(BatchNormAttrs), .vers = batchnorm_vers, .flags = OP_INPLACE | OP_F32_MATH,
-    .infer = batchnorm_infer, .cpu = { batchnorm_prepare, batchnorm_run },
+    .name = "BatchNormalization",
+    .sig = "T,U,U,V,V->T,V?,V?",
+    .attrs = batchnorm_attrs,
+    .attrs_size = sizeof(BatchNormAttrs),
+    .vers = batchnorm_vers,
+    .flags = OP_INPLACE | OP_F32_MATH,
+    .infer = batchnorm_infer,
+    .cpu = { batchnorm_prepare, batchnorm_run },
 };

@@ -310,10 +310,12 @@ static sdx_status split_from_13(Node *n, Err *err)
     return sdx_upgrade_default_int(n, "num_outputs", n->n_out, err);
 }
 
-static const OpVer split_vers[] = {
-    { 18, { TS_ALL_13 } }, { 13, { TS_ALL_13 }, split_from_13 }, { 11, { TS_ALL_1 }, split_from_2 },
-    { 2, { TS_ALL_1 } },   { 1, { TS_FLT } }, { 0 }
-};
+static const OpVer split_vers[] = { { 18, { TS_ALL_13 } },
+                                    { 13, { TS_ALL_13 }, split_from_13 },
+                                    { 11, { TS_ALL_1 }, split_from_2 },
+                                    { 2, { TS_ALL_1 } },
+                                    { 1, { TS_FLT } },
+                                    { 0 } };
 
 const OpDef sdx_op_Split = {
     .name = "Split",

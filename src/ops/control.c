@@ -35,10 +35,14 @@ void sdx_slice_copy(DType dtype, void *whole, int64_t outer, int64_t n, int64_t 
     size_t bits = (size_t)sdx_dtype_bits(dtype), run = (size_t)inner * bits;
     for (int64_t o = 0; o < outer; o++) {
         size_t there = (size_t)(o * n + at) * run, here = (size_t)o * run;
-        if (run % 8 == 0 && outward) memcpy((char *)slice + here / 8, (char *)whole + there / 8, run / 8);
-        else if (run % 8 == 0) memcpy((char *)whole + there / 8, (char *)slice + here / 8, run / 8);
-        else if (outward) bits_copy(slice, here, whole, there, run);
-        else bits_copy(whole, there, slice, here, run);
+        if (run % 8 == 0 && outward)
+            memcpy((char *)slice + here / 8, (char *)whole + there / 8, run / 8);
+        else if (run % 8 == 0)
+            memcpy((char *)whole + there / 8, (char *)slice + here / 8, run / 8);
+        else if (outward)
+            bits_copy(slice, here, whole, there, run);
+        else
+            bits_copy(whole, there, slice, here, run);
     }
 }
 
@@ -92,18 +96,21 @@ static sdx_status stack_grow(Run *r, Stack *s, const Tensor *row)
 
 sdx_status sdx_stack_push(Run *r, Stack *s, const Datum *row, int output)
 {
-    if (row->kind != DATUM_TENSOR) return sdx_run_fail(r, "output %d of its body is to be stacked but is no tensor", output);
+    if (row->kind != DATUM_TENSOR)
+        return sdx_run_fail(r, "output %d of its body is to be stacked but is no tensor", output);
     const Tensor *t = &s->rows.t;
     if (s->n && (t->dtype != row->t.dtype || !sdx_dims_equal(t->dims + 1, t->rank - 1, row->t.dims, row->t.rank))) {
         char first[160], now[160];
-        return sdx_run_fail(r, "output %d of its body was %s in the first trip and is %s in trip %lld; it cannot be stacked",
-                            output, sdx_dims_text(first, sizeof first, t->dims + 1, t->rank - 1),
-                            sdx_dims_text(now, sizeof now, row->t.dims, row->t.rank), (long long)s->n);
+        return sdx_run_fail(
+            r, "output %d of its body was %s in the first trip and is %s in trip %lld; it cannot be stacked", output,
+            sdx_dims_text(first, sizeof first, t->dims + 1, t->rank - 1),
+            sdx_dims_text(now, sizeof now, row->t.dims, row->t.rank), (long long)s->n);
     }
     if (s->n == s->cap) TRY(stack_grow(r, s, &row->t));
     size_t bits = row_bits(&row->t, 0);
     char *to = (char *)s->rows.t.data + (size_t)s->n * bits / 8;
-    if (bits && row->t.data != to) sdx_slice_copy(row->t.dtype, s->rows.t.data, 1, s->cap, sdx_tensor_count(&row->t), s->n, row->t.data, false);
+    if (bits && row->t.data != to)
+        sdx_slice_copy(row->t.dtype, s->rows.t.data, 1, s->cap, sdx_tensor_count(&row->t), s->n, row->t.data, false);
     s->n++;
     return SDX_OK;
 }
@@ -116,9 +123,12 @@ sdx_status sdx_stack_finish(Run *r, Stack *s, const Value *body_output, int o)
         const Type *t = &body_output->type;
         int64_t dims[SDX_MAX_RANK] = { 0 };
         int rank = t->shape.rank < 0 ? 0 : t->shape.rank;
-        for (int i = 0; i < rank && i + 1 < SDX_MAX_RANK; i++) dims[i + 1] = t->shape.dims[i] >= 0 ? t->shape.dims[i] : 0;
-        if (r->out[o]->kind == DATUM_TENSOR) st = sdx_run_output(r, o, t->elem, r->out[o]->t.rank, r->out[o]->t.dims, NULL);
-        else st = sdx_run_output(r, o, t->elem, rank + 1, dims, NULL);
+        for (int i = 0; i < rank && i + 1 < SDX_MAX_RANK; i++)
+            dims[i + 1] = t->shape.dims[i] >= 0 ? t->shape.dims[i] : 0;
+        if (r->out[o]->kind == DATUM_TENSOR)
+            st = sdx_run_output(r, o, t->elem, r->out[o]->t.rank, r->out[o]->t.dims, NULL);
+        else
+            st = sdx_run_output(r, o, t->elem, rank + 1, dims, NULL);
     } else if (r->out[o]) {
         s->rows.t.dims[0] = s->n;
         st = sdx_run_give(r, o, &s->rows);
@@ -133,9 +143,8 @@ typedef struct IfAttrs {
     Graph *then_branch, *else_branch;
 } IfAttrs;
 
-static const AttrSpec if_attrs[] = {
-    OP_GRAPH_REQ(IfAttrs, then_branch), OP_GRAPH_REQ(IfAttrs, else_branch), OP_ATTR_END
-};
+static const AttrSpec if_attrs[] = { OP_GRAPH_REQ(IfAttrs, then_branch), OP_GRAPH_REQ(IfAttrs, else_branch),
+                                     OP_ATTR_END };
 
 static sdx_status if_infer(Infer *c)
 {
@@ -149,8 +158,10 @@ static sdx_status if_infer(Infer *c)
     TRY(sdx_infer_graph(c, a->else_branch, NULL, 0, other, c->n_out));
     const Tensor *cond = sdx_infer_const(c, 0);
     for (int o = 0; o < c->n_out; o++) {
-        if (!cond || sdx_tensor_count(cond) != 1) c->out[o] = sdx_type_merge(&c->out[o], &other[o]);
-        else if (!sdx_tensor_get_int(cond, 0)) c->out[o] = other[o];
+        if (!cond || sdx_tensor_count(cond) != 1)
+            c->out[o] = sdx_type_merge(&c->out[o], &other[o]);
+        else if (!sdx_tensor_get_int(cond, 0))
+            c->out[o] = other[o];
     }
     return SDX_OK;
 }
@@ -172,8 +183,10 @@ static sdx_status if_run(Run *r)
     }
     sdx_status st = sdx_run_graph(r, body, NULL, 0, out, r->n_out);
     for (int o = 0; o < r->n_out; o++) {
-        if (st == SDX_OK) st = sdx_run_give(r, o, &out[o]);
-        else sdx_datum_clear(&out[o]);
+        if (st == SDX_OK)
+            st = sdx_run_give(r, o, &out[o]);
+        else
+            sdx_datum_clear(&out[o]);
     }
     if (out != few) sdx_free(sdx_run_alloc(r), out);
     return st;
@@ -183,13 +196,22 @@ static sdx_status if_run(Run *r)
 #define VERS_CONTROL                                                                                                   \
     VERS_ALL_21_25, { .since = 19, .types = { TS_ALL_19 } }, { .since = 16, .types = { TS_ALL_13 } },                  \
         { .since = 13, .types = { TS_ALL_1 } }, { .since = 11, .types = { TS_ALL_1 } },                                \
-        { .since = 1, .types = { TS_ALL_1 } }, { 0 }
+        { .since = 1, .types = { TS_ALL_1 } },                                                                         \
+    {                                                                                                                  \
+        0                                                                                                              \
+    }
 
 static const OpVer if_vers[] = { VERS_CONTROL };
 
 const OpDef sdx_op_If = {
-    .name = "If", .sig = "bool->any~", .attrs = if_attrs, .attrs_size = sizeof(IfAttrs), .vers = if_vers,
-    .flags = OP_CONTROL, .infer = if_infer, .cpu = { NULL, if_run },
+    .name = "If",
+    .sig = "bool->any~",
+    .attrs = if_attrs,
+    .attrs_size = sizeof(IfAttrs),
+    .vers = if_vers,
+    .flags = OP_CONTROL,
+    .infer = if_infer,
+    .cpu = { NULL, if_run },
 };
 
 /* -- Loop ----------------------------------------------------------------------------------------------------------- */
@@ -231,10 +253,13 @@ static sdx_status loop_infer(Infer *c)
             Type merged = sdx_type_merge(&types[2 + i], &out[1 + i]);
             bool same = merged.kind == types[2 + i].kind && merged.elem == types[2 + i].elem &&
                         merged.shape.rank == types[2 + i].shape.rank;
-            for (int k = 0; same && k < merged.shape.rank; k++) same = merged.shape.dims[k] == types[2 + i].shape.dims[k];
+            for (int k = 0; same && k < merged.shape.rank; k++)
+                same = merged.shape.dims[k] == types[2 + i].shape.dims[k];
             if (!same && round >= 2) merged.shape.rank = SDX_RANK_UNKNOWN;
-            if (!same && round >= 3) merged = (Type){ .kind = merged.kind, .elem = merged.elem, .of = merged.of,
-                                                      .shape.rank = SDX_RANK_UNKNOWN };
+            if (!same && round >= 3)
+                merged = (Type){
+                    .kind = merged.kind, .elem = merged.elem, .of = merged.of, .shape.rank = SDX_RANK_UNKNOWN
+                };
             if (!same && round < 4) stable = false;
             types[2 + i] = merged;
         }
@@ -256,8 +281,8 @@ typedef struct Loop {
     int carried, stacked;
     const Datum **in; /* of the body */
     Datum *out;
-    Datum *now;       /* carried values, owned once a trip made them */
-    Datum *spare;     /* what they were a trip before: memory for the next one */
+    Datum *now;   /* carried values, owned once a trip made them */
+    Datum *spare; /* what they were a trip before: memory for the next one */
     Stack *stacks;
 } Loop;
 
@@ -317,7 +342,8 @@ static sdx_status loop_trip(Run *r, Loop *l, Graph *body, bool *go)
     }
     if (l->out[0].kind != DATUM_TENSOR || l->out[0].t.dtype != DT_BOOL || sdx_tensor_count(&l->out[0].t) != 1)
         st = sdx_run_fail(r, "the condition that its body gives is not one bool");
-    else *go = *(const bool *)l->out[0].t.data;
+    else
+        *go = *(const bool *)l->out[0].t.data;
     sdx_datum_clear(&l->out[0]);
     for (int k = 0; k < l->carried; k++) carry(l, k, &l->out[1 + k]);
     for (int k = 0; k < l->stacked; k++) {
@@ -338,8 +364,10 @@ static sdx_status loop_trips(Run *r, Loop *l)
         if (sdx_tensor_count(&r->in[i]->t) != 1)
             return sdx_run_fail(r, "%s has %lld elements; it must have one", i ? "cond" : "M",
                                 (long long)sdx_tensor_count(&r->in[i]->t));
-        if (i == 0) max = *(const int64_t *)r->in[0]->t.data;
-        else go = *(const bool *)r->in[1]->t.data;
+        if (i == 0)
+            max = *(const int64_t *)r->in[0]->t.data;
+        else
+            go = *(const bool *)r->in[1]->t.data;
     }
     for (int k = 0; k < l->stacked && max < (1 << 16) && max > 0; k++) l->stacks[k].expect = max;
     Datum at = { .kind = DATUM_TENSOR, .t = { .dtype = DT_INT64, .data = &trip } };
@@ -349,8 +377,10 @@ static sdx_status loop_trips(Run *r, Loop *l)
     for (int k = 0; k < l->carried; k++) l->in[2 + k] = r->in[2 + k];
     for (; trip < max && go; trip++) TRY(loop_trip(r, l, a->body, &go));
     for (int k = 0; k < l->carried; k++) {
-        if (trip) TRY(sdx_run_give(r, k, &l->now[k]));
-        else if (r->out[k]) TRY(sdx_run_forward(r, k, r->in[2 + k]));
+        if (trip)
+            TRY(sdx_run_give(r, k, &l->now[k]));
+        else if (r->out[k])
+            TRY(sdx_run_forward(r, k, r->in[2 + k]));
     }
     for (int k = 0; k < l->stacked; k++)
         TRY(sdx_stack_finish(r, &l->stacks[k], a->body->outputs[1 + l->carried + k], l->carried + k));
@@ -374,6 +404,12 @@ static sdx_status loop_run(Run *r)
 static const OpVer loop_vers[] = { VERS_CONTROL };
 
 const OpDef sdx_op_Loop = {
-    .name = "Loop", .sig = "i64?,bool?,any~->any~", .attrs = loop_attrs, .attrs_size = sizeof(LoopAttrs),
-    .vers = loop_vers, .flags = OP_CONTROL, .infer = loop_infer, .cpu = { NULL, loop_run },
+    .name = "Loop",
+    .sig = "i64?,bool?,any~->any~",
+    .attrs = loop_attrs,
+    .attrs_size = sizeof(LoopAttrs),
+    .vers = loop_vers,
+    .flags = OP_CONTROL,
+    .infer = loop_infer,
+    .cpu = { NULL, loop_run },
 };

@@ -14,7 +14,7 @@ void sdx_slice_copy(DType dtype, void *whole, int64_t outer, int64_t n, int64_t 
 
 /* A tensor that grows by one row at a time along a new first axis. */
 typedef struct Stack {
-    Datum rows;    /* [cap, row shape...], once the first row is there */
+    Datum rows; /* [cap, row shape...], once the first row is there */
     int64_t n, cap;
     int64_t expect; /* rows to come in all, 0 when not known */
 } Stack;

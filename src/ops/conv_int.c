@@ -12,7 +12,7 @@
 #include "base/size.h"
 #include "kern/gemm/igemm.h"
 #include "ops/axis3.h"
-#include "ops/conv.h"
+#include "ops/conv_op.h"
 #include "ops/dims.h"
 
 static const AttrSpec conv_attrs[] = { OP_CONV_ATTRS, OP_ATTR_END };
@@ -30,8 +30,8 @@ static sdx_status channel_param(const Infer *c, int i, Dim channels, const char 
     Dim count = 1;
     for (int k = 0; k < s->rank; k++) count = infer_mul(c, count, s->dims[k]);
     if (!dim_differs(count, channels) || !dim_differs(count, 1)) return SDX_OK;
-    return sdx_infer_fail(c, "%s has %lld values; it may have 1 or one for each of %lld channels", what, (long long)count,
-                          (long long)channels);
+    return sdx_infer_fail(c, "%s has %lld values; it may have 1 or one for each of %lld channels", what,
+                          (long long)count, (long long)channels);
 }
 
 static sdx_status conv_int_infer(Infer *c, const Roles *ro)
@@ -143,7 +143,8 @@ static bool conv_int_scratch(Prepare *p, ConvIntState *st, bool constant, size_t
         st->worker_scratch > SIZE_MAX / 2)
         return false;
     st->worker_scratch = sdx_round_up(st->worker_scratch, SDX_ALIGN);
-    if (!sdx_igemm_pack_size(p->kern, (size_t)st->k, (size_t)st->out_ch, &nbytes) || nbytes > SIZE_MAX / 2) return false;
+    if (!sdx_igemm_pack_size(p->kern, (size_t)st->k, (size_t)st->out_ch, &nbytes) || nbytes > SIZE_MAX / 2)
+        return false;
     st->packed_step = sdx_round_up(nbytes, SDX_ALIGN);
     return sdx_mul_size(packed_all, st->packed_step, (size_t)st->groups) &&
            reserve(&p->scratch, channels, sizeof(int32_t), &st->at_col) &&
@@ -165,8 +166,12 @@ static sdx_status conv_int_prepare(Prepare *p, const Roles *ro)
     if (!st->direct) {
         st->block = st->out_size < BLOCK ? st->out_size : BLOCK;
         st->blocks = (st->out_size + st->block - 1) / st->block;
-        st->plan = (IgemmPlan){ .m = (size_t)st->block, .n = (size_t)st->out_ch, .k = (size_t)st->k,
-                                .lda = (size_t)st->k, .ldc = (size_t)st->out_ch, .a_signed = x->dtype == DT_INT8,
+        st->plan = (IgemmPlan){ .m = (size_t)st->block,
+                                .n = (size_t)st->out_ch,
+                                .k = (size_t)st->k,
+                                .lda = (size_t)st->k,
+                                .ldc = (size_t)st->out_ch,
+                                .a_signed = x->dtype == DT_INT8,
                                 .row_sums = true };
         st->last_plan = st->plan;
         st->last_plan.m = (size_t)(st->out_size - (st->blocks - 1) * st->block);
@@ -257,8 +262,10 @@ static void conv_int_blocks(void *arg, int64_t from, int64_t to, int worker)
             char *y = j->y + (size_t)((plane * st->out_ch + m) * st->out_size + first) * size;
             const char *src = results + (size_t)m * size;
             for (size_t i = 0; i < plan.m; i++, src += (size_t)st->out_ch * size) {
-                if (size == 1) y[i] = *src;
-                else memcpy(y + i * size, src, sizeof(int32_t));
+                if (size == 1)
+                    y[i] = *src;
+                else
+                    memcpy(y + i * size, src, sizeof(int32_t));
             }
         }
     }
@@ -343,10 +350,16 @@ static sdx_status conv_int_run(Run *r, const Roles *ro)
 {
     const ConvIntState *st = r->state;
     const Tensor *x = &r->in[ro->x]->t, *w = &r->in[ro->w]->t, *y_zero = input(r->in, r->n_in, ro->y_zero);
-    ConvIntJob j = { .st = st, .x = x->data, .w = w->data, .x_signed = x->dtype == DT_INT8,
-                     .w_signed = w->dtype == DT_INT8, .zx = (int32_t)param_at(input(r->in, r->n_in, ro->x_zero), 0, 0),
-                     .w_zero = input(r->in, r->n_in, ro->w_zero), .bias = input(r->in, r->n_in, ro->bias),
-                     .w_scale = input(r->in, r->n_in, ro->w_scale), .y_type = y_zero ? y_zero->dtype : DT_INT32,
+    ConvIntJob j = { .st = st,
+                     .x = x->data,
+                     .w = w->data,
+                     .x_signed = x->dtype == DT_INT8,
+                     .w_signed = w->dtype == DT_INT8,
+                     .zx = (int32_t)param_at(input(r->in, r->n_in, ro->x_zero), 0, 0),
+                     .w_zero = input(r->in, r->n_in, ro->w_zero),
+                     .bias = input(r->in, r->n_in, ro->bias),
+                     .w_scale = input(r->in, r->n_in, ro->w_scale),
+                     .y_type = y_zero ? y_zero->dtype : DT_INT32,
                      .sx = param_at(input(r->in, r->n_in, ro->x_scale), 0, 1),
                      .sy = param_at(input(r->in, r->n_in, ro->y_scale), 0, 1),
                      .out = { .kind = SDX_IOUT_I32, .epi = SDX_EPILOGUE_NONE } };
@@ -389,15 +402,25 @@ static sdx_status qlinearconv_run(Run *r) { return conv_int_run(r, &qlinear_role
 static const OpVer convinteger_vers[] = { { 10, { QTYPES, QTYPES } }, { 0 } };
 
 const OpDef sdx_op_ConvInteger = {
-    .name = "ConvInteger", .sig = "T,U,T?,U?->i32", .attrs = conv_attrs, .attrs_size = sizeof(ConvAttrs),
-    .vers = convinteger_vers, .flags = OP_LAZY_PACK, .infer = convinteger_infer,
+    .name = "ConvInteger",
+    .sig = "T,U,T?,U?->i32",
+    .attrs = conv_attrs,
+    .attrs_size = sizeof(ConvAttrs),
+    .vers = convinteger_vers,
+    .flags = OP_LAZY_PACK,
+    .infer = convinteger_infer,
     .cpu = { convinteger_prepare, convinteger_run },
 };
 
 static const OpVer qlinearconv_vers[] = { { 10, { QTYPES, QTYPES, QTYPES } }, { 0 } };
 
 const OpDef sdx_op_QLinearConv = {
-    .name = "QLinearConv", .sig = "T,f32,T,U,f32,U,f32,V,i32?->V", .attrs = conv_attrs,
-    .attrs_size = sizeof(ConvAttrs), .vers = qlinearconv_vers, .flags = OP_LAZY_PACK, .infer = qlinearconv_infer,
+    .name = "QLinearConv",
+    .sig = "T,f32,T,U,f32,U,f32,V,i32?->V",
+    .attrs = conv_attrs,
+    .attrs_size = sizeof(ConvAttrs),
+    .vers = qlinearconv_vers,
+    .flags = OP_LAZY_PACK,
+    .infer = qlinearconv_infer,
     .cpu = { qlinearconv_prepare, qlinearconv_run },
 };

@@ -42,7 +42,7 @@ typedef struct ConvNhwcState {
     ConvGeometry geo;
     const Kern *kern;
     const float *packed; /* NULL: W is packed in scratch by each run */
-    size_t pack_nbytes; /* scratch begins with the packed weights when they are not constant */
+    size_t pack_nbytes;  /* scratch begins with the packed weights when they are not constant */
     size_t worker_nbytes;
     bool flush;
 } ConvNhwcState;
@@ -67,8 +67,8 @@ static sdx_status conv_nhwc_prepare(Prepare *p)
     if (conv_is_empty(&st->geo)) return SDX_OK;
     q->may_transform = p->may_round && p->in_const[1];
     size_t floats;
-    if (!sdx_conv_f32_weights_size(p->kern, q, &floats) ||
-        !sdx_mul_size(&st->pack_nbytes, floats, sizeof(float)) || st->pack_nbytes > SIZE_MAX - SDX_ALIGN)
+    if (!sdx_conv_f32_weights_size(p->kern, q, &floats) || !sdx_mul_size(&st->pack_nbytes, floats, sizeof(float)) ||
+        st->pack_nbytes > SIZE_MAX - SDX_ALIGN)
         return sdx_prepare_fail(p, SDX_LIMIT_BYTES, "packed weights do not fit the address space");
     st->pack_nbytes = sdx_round_up(st->pack_nbytes, SDX_ALIGN);
     sdx_conv_f32_plan(p->kern, q);
@@ -106,10 +106,7 @@ static void conv_nhwc_chunks(void *arg, int64_t from, int64_t to, int worker)
     sdx_fpenv_restore(caller);
 }
 
-static const float *input_or_null(const Run *r, int i)
-{
-    return i < r->n_in && r->in[i] ? r->in[i]->t.data : NULL;
-}
+static const float *input_or_null(const Run *r, int i) { return i < r->n_in && r->in[i] ? r->in[i]->t.data : NULL; }
 
 static sdx_status conv_nhwc_run(Run *r)
 {
@@ -139,7 +136,14 @@ static sdx_status conv_nhwc_run(Run *r)
 static const OpVer conv_nhwc_vers[] = { { 1, { TS_F32 | TS_F16 | TS_BF16 } }, { 0 } };
 
 const OpDef sdx_op_sdx_Conv = {
-    .name = "Conv", .domain = "sdx", .sig = "T,T,T?,T?->T", .attrs = conv_nhwc_attrs,
-    .attrs_size = sizeof(ConvNhwcAttrs), .vers = conv_nhwc_vers, .flags = OP_F32_MATH | OP_LAZY_PACK, .packed = 1u << 1,
-    .infer = conv_nhwc_infer, .cpu = { conv_nhwc_prepare, conv_nhwc_run },
+    .name = "Conv",
+    .domain = "sdx",
+    .sig = "T,T,T?,T?->T",
+    .attrs = conv_nhwc_attrs,
+    .attrs_size = sizeof(ConvNhwcAttrs),
+    .vers = conv_nhwc_vers,
+    .flags = OP_F32_MATH | OP_LAZY_PACK,
+    .packed = 1u << 1,
+    .infer = conv_nhwc_infer,
+    .cpu = { conv_nhwc_prepare, conv_nhwc_run },
 };

@@ -4,8 +4,9 @@
 static ConvStrides strides_of(const size_t *size, size_t channels, bool first)
 {
     size_t plane = size[0] * size[1] * size[2], c = first ? 1 : channels;
-    return (ConvStrides){ .n = plane * channels, .d = size[1] * size[2] * c, .h = size[2] * c, .w = c,
-                          .c = first ? plane : 1 };
+    return (ConvStrides){
+        .n = plane * channels, .d = size[1] * size[2] * c, .h = size[2] * c, .w = c, .c = first ? plane : 1
+    };
 }
 
 void sdx_conv_geometry(const ConvAttrs *a, bool x_first, const Tensor *x, const Tensor *w, ConvGeometry *g)
@@ -28,8 +29,8 @@ void sdx_conv_geometry(const ConvAttrs *a, bool x_first, const Tensor *x, const 
         const WinAxis *ax = k < 3 - n ? NULL : &win.ax[k - (3 - n)];
         q->dim[k] = SDX_CONV_NO_DIM;
         if (ax) {
-            q->dim[k] = (ConvDim){ (size_t)ax->in, (size_t)ax->out, (size_t)ax->kernel, (size_t)ax->stride,
-                                   (size_t)ax->dilation, (ptrdiff_t)ax->pad0 };
+            q->dim[k] = (ConvDim){ (size_t)ax->in,     (size_t)ax->out,      (size_t)ax->kernel,
+                                   (size_t)ax->stride, (size_t)ax->dilation, (ptrdiff_t)ax->pad0 };
             g->out_dims[1 + k - (3 - n)] = ax->out;
         }
         in[k] = q->dim[k].in;

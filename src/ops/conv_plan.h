@@ -3,7 +3,7 @@
 #define SDX_OPS_CONV_PLAN_H
 
 #include "kern/conv/conv.h"
-#include "ops/conv.h"
+#include "ops/conv_op.h"
 
 typedef struct ConvGeometry {
     ConvPlan plan; /* its upper part */

@@ -21,10 +21,12 @@ typedef struct ConvTransposeAttrs {
     IntList output_shape, output_padding;
 } ConvTransposeAttrs;
 
-static const AttrSpec convtranspose_attrs[] = {
-    OP_WINDOW_ATTRS, OP_WINDOW_DILATIONS, OP_INT(ConvTransposeAttrs, group, 1),
-    OP_INTS(ConvTransposeAttrs, output_shape), OP_INTS(ConvTransposeAttrs, output_padding), OP_ATTR_END
-};
+static const AttrSpec convtranspose_attrs[] = { OP_WINDOW_ATTRS,
+                                                OP_WINDOW_DILATIONS,
+                                                OP_INT(ConvTransposeAttrs, group, 1),
+                                                OP_INTS(ConvTransposeAttrs, output_shape),
+                                                OP_INTS(ConvTransposeAttrs, output_padding),
+                                                OP_ATTR_END };
 
 typedef struct ConvTransposeState {
     Window w; /* in: sizes of the output; out: sizes of the input */
@@ -113,7 +115,8 @@ static sdx_status convtranspose_infer(Infer *c)
     y[0] = x->dims[0];
     y[1] = m;
     for (int i = 0; i < n; i++) {
-        int64_t stride = a->win.strides.v ? a->win.strides.v[i] : 1, dil = a->win.dilations.v ? a->win.dilations.v[i] : 1;
+        int64_t stride = a->win.strides.v ? a->win.strides.v[i] : 1,
+                dil = a->win.dilations.v ? a->win.dilations.v[i] : 1;
         Dim kernel = w ? w->dims[2 + i] : a->win.kernel_shape.v ? a->win.kernel_shape.v[i] : SDX_DIM_UNKNOWN;
         if (a->win.kernel_shape.v && dim_differs(kernel, a->win.kernel_shape.v[i]))
             return sdx_infer_fail(c, "kernel_shape[%d] is %lld; W has %lld", i, (long long)a->win.kernel_shape.v[i],
@@ -162,7 +165,8 @@ static sdx_status convtranspose_prepare(Prepare *p)
     st->in_size = st->out_size = st->rows = st->taps = 1;
     for (int i = 0; i < n; i++) {
         WinAxis *ax = &st->w.ax[i];
-        *ax = (WinAxis){ .out = x->dims[2 + i], .kernel = w->dims[2 + i],
+        *ax = (WinAxis){ .out = x->dims[2 + i],
+                         .kernel = w->dims[2 + i],
                          .stride = a->win.strides.v ? a->win.strides.v[i] : 1,
                          .dilation = a->win.dilations.v ? a->win.dilations.v[i] : 1 };
         int64_t extra = a->output_padding.v ? a->output_padding.v[i] : 0;
@@ -190,9 +194,13 @@ static sdx_status convtranspose_prepare(Prepare *p)
     if (st->block < 1) st->block = 1;
     if (st->block > st->out_ch) st->block = st->out_ch;
     st->blocks = (st->out_ch + st->block - 1) / st->block;
-    st->plan = (GemmPlan){ .m = (size_t)(st->block * st->taps), .n = (size_t)st->in_size, .k = (size_t)st->in_ch,
-                           .lda = (size_t)(st->out_ch * st->taps), .ldb = (size_t)st->in_size,
-                           .ldc = (size_t)st->in_size, .a_form = SDX_MAT_COLS };
+    st->plan = (GemmPlan){ .m = (size_t)(st->block * st->taps),
+                           .n = (size_t)st->in_size,
+                           .k = (size_t)st->in_ch,
+                           .lda = (size_t)(st->out_ch * st->taps),
+                           .ldb = (size_t)st->in_size,
+                           .ldc = (size_t)st->in_size,
+                           .a_form = SDX_MAT_COLS };
     st->last_plan = st->plan;
     st->last_plan.m = (size_t)((st->out_ch - (st->blocks - 1) * st->block) * st->taps);
     sdx_gemm_f32_plan(p->kern, &st->plan);
@@ -226,7 +234,9 @@ static void convtranspose_range(void *arg, int64_t from, int64_t to, int worker)
             convtranspose_add_f64(j, plane, first, (int64_t)plan->m / st->taps, (const double *)columns);
             continue;
         }
-        GemmF32 product = { .a = (const float *)j->w + at_w, .b = (const float *)j->x + at_x, .c = (float *)columns,
+        GemmF32 product = { .a = (const float *)j->w + at_w,
+                            .b = (const float *)j->x + at_x,
+                            .c = (float *)columns,
                             .epi = SDX_EPILOGUE_NONE };
         for (size_t i = 0; i < plan->chunks; i++) sdx_gemm_f32_chunk(st->kern, plan, &product, i, scratch);
         convtranspose_add_f32(j, plane, first, (int64_t)plan->m / st->taps, (const float *)columns);
@@ -238,7 +248,10 @@ static sdx_status convtranspose_run(Run *r)
 {
     const ConvTransposeState *st = r->state;
     const Tensor *x = &r->in[0]->t;
-    ConvTransposeJob j = { .st = st, .x = x->data, .w = r->in[1]->t.data, .scratch = r->scratch,
+    ConvTransposeJob j = { .st = st,
+                           .x = x->data,
+                           .w = r->in[1]->t.data,
+                           .scratch = r->scratch,
                            .f64 = x->dtype == DT_DOUBLE,
                            .bias = r->n_in > 2 && r->in[2] ? r->in[2]->t.data : NULL };
     TRY(sdx_run_output(r, 0, x->dtype, st->out_rank, st->out_dims, &j.y));
@@ -258,7 +271,12 @@ static sdx_status convtranspose_run(Run *r)
 static const OpVer convtranspose_vers[] = { { 22, { TS_FLTB } }, { 11, { TS_FLT } }, { 1, { TS_FLT } }, { 0 } };
 
 const OpDef sdx_op_ConvTranspose = {
-    .name = "ConvTranspose", .sig = "T,T,T?->T", .attrs = convtranspose_attrs,
-    .attrs_size = sizeof(ConvTransposeAttrs), .vers = convtranspose_vers, .flags = OP_F32_MATH | OP_LAZY_PACK,
-    .infer = convtranspose_infer, .cpu = { convtranspose_prepare, convtranspose_run },
+    .name = "ConvTranspose",
+    .sig = "T,T,T?->T",
+    .attrs = convtranspose_attrs,
+    .attrs_size = sizeof(ConvTransposeAttrs),
+    .vers = convtranspose_vers,
+    .flags = OP_F32_MATH | OP_LAZY_PACK,
+    .infer = convtranspose_infer,
+    .cpu = { convtranspose_prepare, convtranspose_run },
 };

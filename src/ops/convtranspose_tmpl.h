@@ -1,5 +1,6 @@
 /* ops/convtranspose_tmpl.h - adds the products of `channels` output channels from `first` to their outputs. */
-static void FN(convtranspose_add)(const ConvTransposeJob *j, int64_t plane, int64_t first, int64_t channels, const T *columns)
+static void FN(convtranspose_add)(const ConvTransposeJob *j, int64_t plane, int64_t first, int64_t channels,
+                                  const T *columns)
 {
     const ConvTransposeState *st = j->st;
     const Window *w = &st->w;

@@ -48,10 +48,11 @@ static sdx_status dequantize(Prepare *p, int i, int scale_at, int zero_at, Datum
     if (!p->in_const[i] || !p->in_const[scale_at] || !p->in_const[zero_at])
         return sdx_prepare_fail(p, SDX_UNSUPPORTED, "weights, scales and zero points must be constant");
     if ((scales != dirs && scales != dirs * n) || (zeros != dirs && zeros != dirs * n))
-        return sdx_prepare_fail(p, SDX_INVALID_MODEL, "%lld scales and %lld zero points for %lld directions of %lld columns",
+        return sdx_prepare_fail(p, SDX_INVALID_MODEL,
+                                "%lld scales and %lld zero points for %lld directions of %lld columns",
                                 (long long)scales, (long long)zeros, (long long)dirs, (long long)n);
     *out = (Datum){ .kind = DATUM_TENSOR, .t = { .dtype = DT_FLOAT, .rank = 3, .dims = { dirs, n, k } } };
-    float *y = out->t.data = sdx_arena_array(p->arena, float, dirs * n * k);
+    float *y = out->t.data = sdx_arena_array(p->arena, float, dirs *n *k);
     TRY_MEM(y, p->err);
     for (int64_t d = 0; d < dirs; d++)
         for (int64_t j = 0; j < n; j++) {
@@ -91,8 +92,12 @@ static sdx_status dynamic_prepare(Prepare *p)
 static const OpVer dynamic_vers[] = { { 1, { TS_I8 | TS_U8, TS_I8 | TS_U8, TS_I8 | TS_U8, TS_I8 | TS_U8 } }, { 0 } };
 
 const OpDef sdx_op_ms_DynamicQuantizeLSTM = {
-    .name = "DynamicQuantizeLSTM", .domain = "com.microsoft",
-    .sig = "f32,T,U,f32?,i32?,f32?,f32?,f32?,f32,V,f32,W->f32?,f32?,f32?", .attrs = dynamic_attrs,
-    .attrs_size = sizeof(RnnAttrs), .vers = dynamic_vers, .infer = dynamic_infer,
+    .name = "DynamicQuantizeLSTM",
+    .domain = "com.microsoft",
+    .sig = "f32,T,U,f32?,i32?,f32?,f32?,f32?,f32,V,f32,W->f32?,f32?,f32?",
+    .attrs = dynamic_attrs,
+    .attrs_size = sizeof(RnnAttrs),
+    .vers = dynamic_vers,
+    .infer = dynamic_infer,
     .cpu = { dynamic_prepare, sdx_rnn_run },
 };

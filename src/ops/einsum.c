@@ -33,13 +33,17 @@ static const char *einsum_term(Str e, size_t *at, int rank, int ellipsis, Labels
     int named = 0, dots = 0;
     for (size_t i = *at; i < e.n && e.p[i] != ',' && e.p[i] != '-'; i++) {
         char ch = e.p[i];
-        if ((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z')) named++;
-        else if (ch == '.') dots++;
-        else if (ch != ' ') return "the equation has a character that is neither a letter, nor of '...', ',' or '->'";
+        if ((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z'))
+            named++;
+        else if (ch == '.')
+            dots++;
+        else if (ch != ' ')
+            return "the equation has a character that is neither a letter, nor of '...', ',' or '->'";
     }
     if (dots != 0 && dots != 3) return "an ellipsis has three dots";
     if (rank >= 0) {
-        if (named > rank || (!dots && named != rank)) return "the equation has another number of labels than an operand has axes";
+        if (named > rank || (!dots && named != rank))
+            return "the equation has another number of labels than an operand has axes";
         ellipsis = rank - named;
     } else if (!dots) {
         ellipsis = 0;
@@ -118,8 +122,8 @@ static sdx_status einsum_infer(Infer *c)
         for (int k = 0; k < in[i].n; k++) {
             Dim d = infer_shape(c, i)->dims[k];
             if (!sdx_dim_broadcast(c->syms, size[in[i].v[k]], d, &size[in[i].v[k]]))
-                return sdx_infer_fail(c, "axis %d of input %d has size %lld; its label has another size elsewhere", k, i,
-                                      (long long)d);
+                return sdx_infer_fail(c, "axis %d of input %d has size %lld; its label has another size elsewhere", k,
+                                      i, (long long)d);
         }
     Dim *y = infer_out_rank(c, 0, out.n);
     for (int k = 0; k < out.n; k++) y[k] = size[out.v[k]];
@@ -130,9 +134,9 @@ static sdx_status einsum_infer(Infer *c)
 
 /* A tensor with labelled axes: sizes come from the labels, stride 0 repeats. */
 typedef struct View {
-    uint64_t has[2];         /* set of labels */
+    uint64_t has[2]; /* set of labels */
     int64_t stride[LABELS];
-    int source;              /* input; -1: the running result */
+    int source; /* input; -1: the running result */
 } View;
 
 static bool view_has(const View *v, int l) { return v->has[l / 64] >> (l % 64) & 1; }
@@ -252,8 +256,12 @@ static sdx_status einsum_join(Prepare *p, Join *j, View *cur, const View *next, 
     TRY(einsum_reserve(p, stride, esize, &j->result_at));
     *cur = result;
     if (dtype != DT_FLOAT) return SDX_OK;
-    j->q.plan = (GemmPlan){ .m = (size_t)j->m, .n = (size_t)j->n, .k = (size_t)j->k, .lda = (size_t)j->k,
-                            .ldb = (size_t)j->n, .ldc = (size_t)j->n };
+    j->q.plan = (GemmPlan){ .m = (size_t)j->m,
+                            .n = (size_t)j->n,
+                            .k = (size_t)j->k,
+                            .lda = (size_t)j->k,
+                            .ldb = (size_t)j->n,
+                            .ldc = (size_t)j->n };
     j->q.n_batch = 1;
     j->q.dims[0] = j->batch;
     j->q.step_a[0] = j->m * j->k;
@@ -318,8 +326,10 @@ static sdx_status einsum_prepare(Prepare *p)
         if (view_has(&cur, l) && !in_output[l]) layout_axis(&st->last, size, &cur, l, true);
     layout_close(&st->last);
     /* A result that is in order already is written to the output directly. */
-    if (st->n_joins && st->last.in_place) st->joins[st->n_joins - 1].result_at = SIZE_MAX;
-    else st->last_needed = true;
+    if (st->n_joins && st->last.in_place)
+        st->joins[st->n_joins - 1].result_at = SIZE_MAX;
+    else
+        st->last_needed = true;
     return SDX_OK;
 }
 
@@ -418,6 +428,12 @@ static sdx_status einsum_run(Run *r)
 static const OpVer einsum_vers[] = { { 28, { TS_NUMB } }, { 12, { TS_NUM } }, { 0 } };
 
 const OpDef sdx_op_Einsum = {
-    .name = "Einsum", .sig = "T+->T", .attrs = einsum_attrs, .attrs_size = sizeof(EinsumAttrs), .vers = einsum_vers,
-    .flags = OP_F32_MATH, .infer = einsum_infer, .cpu = { einsum_prepare, einsum_run },
+    .name = "Einsum",
+    .sig = "T+->T",
+    .attrs = einsum_attrs,
+    .attrs_size = sizeof(EinsumAttrs),
+    .vers = einsum_vers,
+    .flags = OP_F32_MATH,
+    .infer = einsum_infer,
+    .cpu = { einsum_prepare, einsum_run },
 };

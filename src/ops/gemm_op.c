@@ -15,13 +15,8 @@ typedef struct GemmAttrs {
     int64_t transA, transB;
 } GemmAttrs;
 
-static const AttrSpec gemm_attrs[] = {
-    OP_FLOAT(GemmAttrs, alpha, 1),
-    OP_FLOAT(GemmAttrs, beta, 1),
-    OP_INT(GemmAttrs, transA, 0),
-    OP_INT(GemmAttrs, transB, 0),
-    OP_ATTR_END
-};
+static const AttrSpec gemm_attrs[] = { OP_FLOAT(GemmAttrs, alpha, 1), OP_FLOAT(GemmAttrs, beta, 1),
+                                       OP_INT(GemmAttrs, transA, 0), OP_INT(GemmAttrs, transB, 0), OP_ATTR_END };
 
 #define T double
 #define ACC double
@@ -68,7 +63,7 @@ typedef struct GemmState {
     int64_t m, n, k;
     int64_t c_row, c_col; /* strides of c in (m, n) */
     int bias;
-    size_t bias_at;       /* in scratch: one spread or scaled vector */
+    size_t bias_at; /* in scratch: one spread or scaled vector */
 } GemmState;
 
 static sdx_status gemm_prepare(Prepare *p)
@@ -97,9 +92,13 @@ static sdx_status gemm_prepare(Prepare *p)
     }
     if (a->dtype != DT_FLOAT) return SDX_OK;
     Product *q = &st->q;
-    q->plan = (GemmPlan){ .m = (size_t)st->m, .n = (size_t)st->n, .k = (size_t)st->k,
-                          .lda = (size_t)(at->transA ? st->m : st->k), .ldb = (size_t)(at->transB ? st->k : st->n),
-                          .ldc = (size_t)st->n, .a_form = at->transA ? SDX_MAT_COLS : SDX_MAT_ROWS,
+    q->plan = (GemmPlan){ .m = (size_t)st->m,
+                          .n = (size_t)st->n,
+                          .k = (size_t)st->k,
+                          .lda = (size_t)(at->transA ? st->m : st->k),
+                          .ldb = (size_t)(at->transB ? st->k : st->n),
+                          .ldc = (size_t)st->n,
+                          .a_form = at->transA ? SDX_MAT_COLS : SDX_MAT_ROWS,
                           .b_form = at->transB ? SDX_MAT_COLS : SDX_MAT_ROWS };
     int64_t unused;
     if (p->in_const[1] && b->data && st->k && st->n) TRY(sdx_product_pack(p, q, 1, 0, 1, 0, &unused));
@@ -120,8 +119,10 @@ static void gemm_f32(Run *r, const GemmState *st, float *y)
         epi.ldadd = (size_t)st->n;
         break;
     case BIAS_COLS:
-        if (at->beta == 1) epi.bias = c;
-        else epi.add = c; /* one row, repeated */
+        if (at->beta == 1)
+            epi.bias = c;
+        else
+            epi.add = c; /* one row, repeated */
         break;
     case BIAS_ROWS:
         for (int64_t i = 0; i < st->m; i++) vector[i] = at->beta * c[i];
@@ -174,9 +175,12 @@ static void gemm_range(void *arg, int64_t from, int64_t to, int worker)
     int64_t rb = j->at->transB ? 1 : st->n, cb = j->at->transB ? st->k : 1;
     size_t esize = sdx_dtype_size(j->dtype);
     memset((char *)j->y + (size_t)(from * st->n) * esize, 0, (size_t)((to - from) * st->n) * esize);
-    if (j->dtype == DT_DOUBLE) product_rows_f64(j->a, ra, ca, j->b, rb, cb, j->y, from, to, st->n, st->k);
-    else if (esize == 4) product_rows_32(j->a, ra, ca, j->b, rb, cb, j->y, from, to, st->n, st->k);
-    else product_rows_64(j->a, ra, ca, j->b, rb, cb, j->y, from, to, st->n, st->k);
+    if (j->dtype == DT_DOUBLE)
+        product_rows_f64(j->a, ra, ca, j->b, rb, cb, j->y, from, to, st->n, st->k);
+    else if (esize == 4)
+        product_rows_32(j->a, ra, ca, j->b, rb, cb, j->y, from, to, st->n, st->k);
+    else
+        product_rows_64(j->a, ra, ca, j->b, rb, cb, j->y, from, to, st->n, st->k);
     for (int64_t i = from; i < to; i++) gemm_finish(j, i);
 }
 
@@ -191,8 +195,13 @@ static sdx_status gemm_run(Run *r)
         gemm_f32(r, st, y);
         return SDX_OK;
     }
-    GemmJob j = { .st = st, .at = r->args, .a = r->in[0]->t.data, .b = r->in[1]->t.data,
-                  .c = st->bias ? r->in[2]->t.data : NULL, .y = y, .dtype = d };
+    GemmJob j = { .st = st,
+                  .at = r->args,
+                  .a = r->in[0]->t.data,
+                  .b = r->in[1]->t.data,
+                  .c = st->bias ? r->in[2]->t.data : NULL,
+                  .y = y,
+                  .dtype = d };
     sdx_run_range(r, st->m, grain_for(st->n * st->k), gemm_range, &j);
     return SDX_OK;
 }
@@ -205,11 +214,23 @@ static sdx_status gemm_from_6(Node *n, Err *err)
 
 #define INTS4 (TS_I32 | TS_I64 | TS_U32 | TS_U64)
 static const OpVer gemm_vers[] = {
-    { 13, { TS_FLTB | INTS4 } }, { 11, { TS_FLT | INTS4 } }, { 9, { TS_FLT | INTS4 } }, { 7, { TS_FLT } },
-    { 6, { TS_FLT }, gemm_from_6 }, { 1, { TS_FLT } }, { 0 },
+    { 13, { TS_FLTB | INTS4 } },
+    { 11, { TS_FLT | INTS4 } },
+    { 9, { TS_FLT | INTS4 } },
+    { 7, { TS_FLT } },
+    { 6, { TS_FLT }, gemm_from_6 },
+    { 1, { TS_FLT } },
+    { 0 },
 };
 
 const OpDef sdx_op_Gemm = {
-    .name = "Gemm", .sig = "T,T,T?->T", .attrs = gemm_attrs, .attrs_size = sizeof(GemmAttrs), .vers = gemm_vers,
-    .flags = OP_F32_MATH | OP_LAZY_PACK, .packed = 1u << 1, .infer = gemm_infer, .cpu = { gemm_prepare, gemm_run },
+    .name = "Gemm",
+    .sig = "T,T,T?->T",
+    .attrs = gemm_attrs,
+    .attrs_size = sizeof(GemmAttrs),
+    .vers = gemm_vers,
+    .flags = OP_F32_MATH | OP_LAZY_PACK,
+    .packed = 1u << 1,
+    .infer = gemm_infer,
+    .cpu = { gemm_prepare, gemm_run },
 };

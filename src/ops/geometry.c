@@ -82,8 +82,14 @@ static sdx_status affine_run(Run *r)
 static const OpVer affine_vers[] = { { 20, { TS_FLTB, TS_I64 } }, { 0 } };
 
 const OpDef sdx_op_AffineGrid = {
-    .name = "AffineGrid", .sig = "T,U->T", .attrs = affine_attrs, .attrs_size = sizeof(AffineAttrs),
-    .vers = affine_vers, .flags = OP_F32_MATH, .infer = affine_infer, .cpu = { NULL, affine_run },
+    .name = "AffineGrid",
+    .sig = "T,U->T",
+    .attrs = affine_attrs,
+    .attrs_size = sizeof(AffineAttrs),
+    .vers = affine_vers,
+    .flags = OP_F32_MATH,
+    .infer = affine_infer,
+    .cpu = { NULL, affine_run },
 };
 
 /* -- CenterCropPad ------------------------------------------------------------------------------------------------- */
@@ -121,7 +127,8 @@ static sdx_status croppad_run(Run *r)
 {
     const CropPadAttrs *a = r->args;
     const Tensor *x = &r->in[0]->t, *shape = &r->in[1]->t;
-    int64_t n = a->axes.v ? a->axes.n : x->rank, dims[SDX_MAX_RANK], skip[SDX_MAX_RANK] = { 0 }, at[SDX_MAX_RANK] = { 0 };
+    int64_t n = a->axes.v ? a->axes.n : x->rank, dims[SDX_MAX_RANK], skip[SDX_MAX_RANK] = { 0 },
+            at[SDX_MAX_RANK] = { 0 };
     if (sdx_tensor_count(shape) != n)
         return sdx_run_fail(r, "shape has %lld values for %lld axes", (long long)sdx_tensor_count(shape), (long long)n);
     memcpy(dims, x->dims, sizeof dims);
@@ -172,8 +179,13 @@ static sdx_status croppad_run(Run *r)
 static const OpVer croppad_vers[] = { { 18, { TS_NUMB | TS_BOOL | TS_STR | TS_CPX, TS_IDX } }, { 0 } };
 
 const OpDef sdx_op_CenterCropPad = {
-    .name = "CenterCropPad", .sig = "T,U->T", .attrs = croppad_attrs, .attrs_size = sizeof(CropPadAttrs),
-    .vers = croppad_vers, .infer = croppad_infer, .cpu = { NULL, croppad_run },
+    .name = "CenterCropPad",
+    .sig = "T,U->T",
+    .attrs = croppad_attrs,
+    .attrs_size = sizeof(CropPadAttrs),
+    .vers = croppad_vers,
+    .infer = croppad_infer,
+    .cpu = { NULL, croppad_run },
 };
 
 /* -- Det ----------------------------------------------------------------------------------------------------------- */
@@ -244,6 +256,10 @@ static sdx_status det_run(Run *r)
 static const OpVer det_vers[] = { { 22, { TS_FLTB } }, { 11, { TS_FLT } }, { 0 } };
 
 const OpDef sdx_op_Det = {
-    .name = "Det", .sig = "T->T", .vers = det_vers, .flags = OP_F32_MATH, .infer = det_infer,
+    .name = "Det",
+    .sig = "T->T",
+    .vers = det_vers,
+    .flags = OP_F32_MATH,
+    .infer = det_infer,
     .cpu = { det_prepare, det_run },
 };

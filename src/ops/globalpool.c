@@ -64,26 +64,47 @@ static sdx_status globallp_run(Run *r)
 static const OpVer global_vers[] = { { 22, { TS_FLTB } }, { 1, { TS_FLT } }, { 0 } };
 
 const OpDef sdx_op_GlobalAveragePool = {
-    .name = "GlobalAveragePool", .sig = "T->T", .attrs = global_attrs, .attrs_size = sizeof(GlobalAttrs),
-    .vers = global_vers, .flags = OP_F32_MATH, .infer = global_infer, .cpu = { prepare_kern, globalavg_run },
+    .name = "GlobalAveragePool",
+    .sig = "T->T",
+    .attrs = global_attrs,
+    .attrs_size = sizeof(GlobalAttrs),
+    .vers = global_vers,
+    .flags = OP_F32_MATH,
+    .infer = global_infer,
+    .cpu = { prepare_kern, globalavg_run },
 };
 const OpDef sdx_op_GlobalMaxPool = {
-    .name = "GlobalMaxPool", .sig = "T->T", .attrs = global_attrs, .attrs_size = sizeof(GlobalAttrs),
-    .vers = global_vers, .flags = OP_F32_MATH, .infer = global_infer, .cpu = { prepare_kern, globalmax_run },
+    .name = "GlobalMaxPool",
+    .sig = "T->T",
+    .attrs = global_attrs,
+    .attrs_size = sizeof(GlobalAttrs),
+    .vers = global_vers,
+    .flags = OP_F32_MATH,
+    .infer = global_infer,
+    .cpu = { prepare_kern, globalmax_run },
 };
 
 /* p was a float in version 1. */
 static sdx_status globallp_from_1(Node *n, Err *err)
 {
     float p = sdx_upgrade_float(n, "p", 2);
-    if (p != (float)(int64_t)p || p < 1) return sdx_fail(err, SDX_UNSUPPORTED, "p = %g is not a whole number", (double)p);
+    if (p != (float)(int64_t)p || p < 1)
+        return sdx_fail(err, SDX_UNSUPPORTED, "p = %g is not a whole number", (double)p);
     if (!sdx_node_set_int(n, "p", (int64_t)p)) return sdx_fail(err, SDX_OUT_OF_MEMORY, "out of memory");
     return SDX_OK;
 }
 
-static const OpVer globallp_vers[] = { { 22, { TS_FLTB } }, { 2, { TS_FLT } }, { 1, { TS_FLT }, globallp_from_1 }, { 0 } };
+static const OpVer globallp_vers[] = {
+    { 22, { TS_FLTB } }, { 2, { TS_FLT } }, { 1, { TS_FLT }, globallp_from_1 }, { 0 }
+};
 
 const OpDef sdx_op_GlobalLpPool = {
-    .name = "GlobalLpPool", .sig = "T->T", .attrs = globallp_attrs, .attrs_size = sizeof(GlobalAttrs),
-    .vers = globallp_vers, .flags = OP_F32_MATH, .infer = global_infer, .cpu = { prepare_kern, globallp_run },
+    .name = "GlobalLpPool",
+    .sig = "T->T",
+    .attrs = globallp_attrs,
+    .attrs_size = sizeof(GlobalAttrs),
+    .vers = globallp_vers,
+    .flags = OP_F32_MATH,
+    .infer = global_infer,
+    .cpu = { prepare_kern, globallp_run },
 };

@@ -16,10 +16,9 @@ typedef struct GridSampleAttrs {
     Str mode, padding_mode;
 } GridSampleAttrs;
 
-static const AttrSpec gridsample_attrs[] = {
-    OP_INT(GridSampleAttrs, align_corners, 0), OP_STR(GridSampleAttrs, mode, "linear"),
-    OP_STR(GridSampleAttrs, padding_mode, "zeros"), OP_ATTR_END
-};
+static const AttrSpec gridsample_attrs[] = { OP_INT(GridSampleAttrs, align_corners, 0),
+                                             OP_STR(GridSampleAttrs, mode, "linear"),
+                                             OP_STR(GridSampleAttrs, padding_mode, "zeros"), OP_ATTR_END };
 
 enum { GRID_NEAREST, GRID_LINEAR, GRID_CUBIC };
 enum { PAD_ZEROS, PAD_BORDER, PAD_REFLECTION };
@@ -55,7 +54,8 @@ static sdx_status gridsample_infer(Infer *c)
     TRY(infer_rank_between(c, 0, 3, 8, "X"));
     const Shape *x = infer_shape(c, 0), *g = infer_shape(c, 1);
     if (!x || !g) return SDX_OK;
-    if (g->rank != x->rank) return sdx_infer_fail(c, "the grid has rank %d against %d of X", (int)g->rank, (int)x->rank);
+    if (g->rank != x->rank)
+        return sdx_infer_fail(c, "the grid has rank %d against %d of X", (int)g->rank, (int)x->rank);
     if (dim_differs(g->dims[g->rank - 1], x->rank - 2))
         return sdx_infer_fail(c, "the grid has %lld coordinates; X has %d spatial axes",
                               (long long)g->dims[g->rank - 1], (int)x->rank - 2);
@@ -100,8 +100,10 @@ static int64_t grid_index(const GridJob *j, double i, int64_t n)
     if (i >= 0 && i <= (double)(n - 1)) return (int64_t)i;
     if (j->padding == PAD_ZEROS || i != i) return -1;
     if (j->padding == PAD_REFLECTION && isfinite(i)) {
-        if (j->a->align_corners) i = n == 1 ? 0 : reflect(i, 0, (double)(n - 1));
-        else i = reflect(i, -0.5, (double)n - 0.5);
+        if (j->a->align_corners)
+            i = n == 1 ? 0 : reflect(i, 0, (double)(n - 1));
+        else
+            i = reflect(i, -0.5, (double)n - 0.5);
     }
     return i < 0 ? 0 : i > (double)(n - 1) ? n - 1 : (int64_t)i;
 }
@@ -181,9 +183,12 @@ static void grid_other(void *arg, int64_t from, int64_t to, int worker)
                 found = plane * j->in_size + at;
                 if (j->mode != GRID_NEAREST) sum += w * sdx_tensor_get_double(j->x, found);
             }
-            if (j->mode != GRID_NEAREST) sdx_tensor_set_double((Tensor *)&j->y, to_at, trunc(sum));
-            else if (found < 0) memset((char *)j->y.data + (size_t)to_at * es, 0, es);
-            else memcpy((char *)j->y.data + (size_t)to_at * es, (const char *)j->x->data + (size_t)found * es, es);
+            if (j->mode != GRID_NEAREST)
+                sdx_tensor_set_double((Tensor *)&j->y, to_at, trunc(sum));
+            else if (found < 0)
+                memset((char *)j->y.data + (size_t)to_at * es, 0, es);
+            else
+                memcpy((char *)j->y.data + (size_t)to_at * es, (const char *)j->x->data + (size_t)found * es, es);
         }
     }
 }
@@ -228,11 +233,19 @@ static sdx_status gridsample_from_16(Node *n, Err *err)
 
 #define GRID_TYPES (TS_NUM | TS_BOOL | TS_STR | TS_CPX)
 static const OpVer gridsample_vers[] = {
-    { 22, { GRID_TYPES | TS_BF16, TS_FLTB } }, { 20, { GRID_TYPES, TS_FLT } },
-    { 16, { GRID_TYPES, TS_FLT }, gridsample_from_16 }, { 0 },
+    { 22, { GRID_TYPES | TS_BF16, TS_FLTB } },
+    { 20, { GRID_TYPES, TS_FLT } },
+    { 16, { GRID_TYPES, TS_FLT }, gridsample_from_16 },
+    { 0 },
 };
 
 const OpDef sdx_op_GridSample = {
-    .name = "GridSample", .sig = "T,U->T", .attrs = gridsample_attrs, .attrs_size = sizeof(GridSampleAttrs),
-    .vers = gridsample_vers, .flags = OP_F32_MATH, .infer = gridsample_infer, .cpu = { NULL, gridsample_run },
+    .name = "GridSample",
+    .sig = "T,U->T",
+    .attrs = gridsample_attrs,
+    .attrs_size = sizeof(GridSampleAttrs),
+    .vers = gridsample_vers,
+    .flags = OP_F32_MATH,
+    .infer = gridsample_infer,
+    .cpu = { NULL, gridsample_run },
 };

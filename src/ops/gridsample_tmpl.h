@@ -27,8 +27,7 @@ static void FN(grid_floats)(void *arg, int64_t from, int64_t to, int worker)
                     w *= weight[k][rest % j->taps];
                 }
                 if (at < 0) continue;
-                for (int64_t c = 0; c < j->channels; c++)
-                    y[c * j->points + p] += (T)w * planes[c * j->in_size + at];
+                for (int64_t c = 0; c < j->channels; c++) y[c * j->points + p] += (T)w * planes[c * j->in_size + at];
             }
         }
     }

@@ -43,12 +43,9 @@ typedef struct LpJob {
 /* -- InstanceNormalization and GroupNormalization ------------------------------------------------------------------ */
 
 static const AttrSpec instnorm_attrs[] = { OP_FLOAT(GroupNormAttrs, epsilon, 1e-5f), OP_ATTR_END };
-static const AttrSpec groupnorm_attrs[] = {
-    OP_INT_REQ(GroupNormAttrs, num_groups),
-    OP_FLOAT(GroupNormAttrs, epsilon, 1e-5f),
-    OP_INT(GroupNormAttrs, stash_type, 1),
-    OP_ATTR_END
-};
+static const AttrSpec groupnorm_attrs[] = { OP_INT_REQ(GroupNormAttrs, num_groups),
+                                            OP_FLOAT(GroupNormAttrs, epsilon, 1e-5f),
+                                            OP_INT(GroupNormAttrs, stash_type, 1), OP_ATTR_END };
 
 static sdx_status instnorm_infer(Infer *c)
 {
@@ -64,7 +61,8 @@ static sdx_status groupnorm_infer(Infer *c)
 {
     const GroupNormAttrs *a = c->args;
     const Shape *x = infer_shape(c, 0);
-    if (a->num_groups < 1) return sdx_infer_fail(c, "num_groups is %lld; it must be positive", (long long)a->num_groups);
+    if (a->num_groups < 1)
+        return sdx_infer_fail(c, "num_groups is %lld; it must be positive", (long long)a->num_groups);
     if (x && x->rank >= 2 && sdx_dim_is_const(x->dims[1]) && x->dims[1] % a->num_groups)
         return sdx_infer_fail(c, "%lld channels do not divide into %lld groups", (long long)x->dims[1],
                               (long long)a->num_groups);
@@ -101,9 +99,15 @@ static sdx_status norm_groups(Run *r, int64_t groups, double epsilon)
     TRY(run_output_like(r, 0, x, &y));
     if (sdx_tensor_count(x) == 0) return SDX_OK;
     if (groups == 0) groups = channels;
-    GroupNormJob j = { .x = x->data, .scale = r->in[1]->t.data, .bias = r->in[2]->t.data, .y = y,
-                       .groups = groups, .per_group = channels / groups,
-                       .spatial = sdx_dims_product(x->dims, 2, x->rank), .epsilon = epsilon, .kern = r->state };
+    GroupNormJob j = { .x = x->data,
+                       .scale = r->in[1]->t.data,
+                       .bias = r->in[2]->t.data,
+                       .y = y,
+                       .groups = groups,
+                       .per_group = channels / groups,
+                       .spatial = sdx_dims_product(x->dims, 2, x->rank),
+                       .epsilon = epsilon,
+                       .kern = r->state };
     sdx_run_range(r, x->dims[0] * groups, grain_for(2 * j.per_group * j.spatial),
                   x->dtype == DT_DOUBLE ? group_range_f64 : group_range_f32, &j);
     return SDX_OK;
@@ -119,8 +123,14 @@ static sdx_status groupnorm_run(Run *r)
 static const OpVer instnorm_vers[] = { { 22, { TS_FLTB } }, { 6, { TS_FLT } }, { 1, { TS_FLT } }, { 0 } };
 
 const OpDef sdx_op_InstanceNormalization = {
-    .name = "InstanceNormalization", .sig = "T,T,T->T", .attrs = instnorm_attrs, .attrs_size = sizeof(GroupNormAttrs),
-    .vers = instnorm_vers, .flags = OP_INPLACE | OP_F32_MATH, .infer = instnorm_infer, .cpu = { prepare_kern, instnorm_run },
+    .name = "InstanceNormalization",
+    .sig = "T,T,T->T",
+    .attrs = instnorm_attrs,
+    .attrs_size = sizeof(GroupNormAttrs),
+    .vers = instnorm_vers,
+    .flags = OP_INPLACE | OP_F32_MATH,
+    .infer = instnorm_infer,
+    .cpu = { prepare_kern, instnorm_run },
 };
 
 /* Version 18 had one scale and bias per group: each is repeated for the channels of its group,
@@ -158,8 +168,14 @@ static sdx_status groupnorm_from_18(Node *n, Err *err)
 static const OpVer groupnorm_vers[] = { { 21, { TS_FLTB } }, { 18, { TS_FLTB }, groupnorm_from_18 }, { 0 } };
 
 const OpDef sdx_op_GroupNormalization = {
-    .name = "GroupNormalization", .sig = "T,T,T->T", .attrs = groupnorm_attrs, .attrs_size = sizeof(GroupNormAttrs),
-    .vers = groupnorm_vers, .flags = OP_INPLACE | OP_F32_MATH, .infer = groupnorm_infer, .cpu = { prepare_kern, groupnorm_run },
+    .name = "GroupNormalization",
+    .sig = "T,T,T->T",
+    .attrs = groupnorm_attrs,
+    .attrs_size = sizeof(GroupNormAttrs),
+    .vers = groupnorm_vers,
+    .flags = OP_INPLACE | OP_F32_MATH,
+    .infer = groupnorm_infer,
+    .cpu = { prepare_kern, groupnorm_run },
 };
 
 /* -- MeanVarianceNormalization ------------------------------------------------------------------------------------- */
@@ -260,8 +276,10 @@ static void mvn_store(void *user, int64_t cell, int64_t i)
 {
     MvnPass *p = user;
     double v = (mvn_get(p->x, i) - p->mean[cell]) / p->std[cell];
-    if (p->x->dtype == DT_DOUBLE) ((double *)p->y)[i] = v;
-    else ((float *)p->y)[i] = (float)v;
+    if (p->x->dtype == DT_DOUBLE)
+        ((double *)p->y)[i] = v;
+    else
+        ((float *)p->y)[i] = (float)v;
 }
 
 static sdx_status mvn_run(Run *r)
@@ -283,8 +301,14 @@ static sdx_status mvn_run(Run *r)
 static const OpVer mvn_vers[] = { { 13, { TS_FLTB } }, { 9, { TS_FLT } }, { 0 } };
 
 const OpDef sdx_op_MeanVarianceNormalization = {
-    .name = "MeanVarianceNormalization", .sig = "T->T", .attrs = mvn_attrs, .attrs_size = sizeof(MvnAttrs),
-    .vers = mvn_vers, .flags = OP_INPLACE | OP_F32_MATH, .infer = mvn_infer, .cpu = { mvn_prepare, mvn_run },
+    .name = "MeanVarianceNormalization",
+    .sig = "T->T",
+    .attrs = mvn_attrs,
+    .attrs_size = sizeof(MvnAttrs),
+    .vers = mvn_vers,
+    .flags = OP_INPLACE | OP_F32_MATH,
+    .infer = mvn_infer,
+    .cpu = { mvn_prepare, mvn_run },
 };
 
 /* -- LpNormalization ----------------------------------------------------------------------------------------------- */
@@ -312,8 +336,7 @@ static sdx_status lpnorm_run(Run *r)
     const Tensor *x = &r->in[0]->t;
     void *y;
     TRY(run_output_like(r, 0, x, &y));
-    LpJob j = { .x = x->data, .y = y, .p = a->p,
-                .v = axis3_of(x, (int)(a->axis < 0 ? a->axis + x->rank : a->axis)) };
+    LpJob j = { .x = x->data, .y = y, .p = a->p, .v = axis3_of(x, (int)(a->axis < 0 ? a->axis + x->rank : a->axis)) };
     if (j.v.outer * j.v.n * j.v.inner == 0) return SDX_OK;
     int64_t blocks = (j.v.inner + LP_COLS - 1) / LP_COLS;
     sdx_run_range(r, j.v.outer * blocks, grain_for(j.v.n * (j.v.inner < LP_COLS ? j.v.inner : LP_COLS)),
@@ -324,6 +347,12 @@ static sdx_status lpnorm_run(Run *r)
 static const OpVer lpnorm_vers[] = { { 22, { TS_FLTB } }, { 1, { TS_FLT } }, { 0 } };
 
 const OpDef sdx_op_LpNormalization = {
-    .name = "LpNormalization", .sig = "T->T", .attrs = lpnorm_attrs, .attrs_size = sizeof(LpNormAttrs),
-    .vers = lpnorm_vers, .flags = OP_INPLACE | OP_F32_MATH, .infer = lpnorm_infer, .cpu = { NULL, lpnorm_run },
+    .name = "LpNormalization",
+    .sig = "T->T",
+    .attrs = lpnorm_attrs,
+    .attrs_size = sizeof(LpNormAttrs),
+    .vers = lpnorm_vers,
+    .flags = OP_INPLACE | OP_F32_MATH,
+    .infer = lpnorm_infer,
+    .cpu = { NULL, lpnorm_run },
 };

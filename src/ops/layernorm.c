@@ -14,12 +14,8 @@ typedef struct LayerNormAttrs {
     float epsilon;
 } LayerNormAttrs;
 
-static const AttrSpec layernorm_attrs[] = {
-    OP_INT(LayerNormAttrs, axis, -1),
-    OP_FLOAT(LayerNormAttrs, epsilon, 1e-5f),
-    OP_INT(LayerNormAttrs, stash_type, 1),
-    OP_ATTR_END
-};
+static const AttrSpec layernorm_attrs[] = { OP_INT(LayerNormAttrs, axis, -1), OP_FLOAT(LayerNormAttrs, epsilon, 1e-5f),
+                                            OP_INT(LayerNormAttrs, stash_type, 1), OP_ATTR_END };
 
 /* Element (row, column) of a tensor that broadcasts to x: walks the dims of x. */
 typedef struct Spread {
@@ -81,10 +77,16 @@ static void norm_range_kernel(void *arg, int64_t from, int64_t to, int worker)
 {
     const NormJob *j = arg;
     NormRows a = {
-        .y = (float *)j->y + from * j->cols, .x = (const float *)j->x + from * j->cols, .scale = j->scale->data,
-        .bias = j->bias ? j->bias->data : NULL, .mean = j->mean ? (float *)j->mean + from : NULL,
-        .inv_std = j->inv ? (float *)j->inv + from : NULL, .rows = (size_t)(to - from), .n = (size_t)j->cols,
-        .eps = (float)j->epsilon, .rms = j->rms,
+        .y = (float *)j->y + from * j->cols,
+        .x = (const float *)j->x + from * j->cols,
+        .scale = j->scale->data,
+        .bias = j->bias ? j->bias->data : NULL,
+        .mean = j->mean ? (float *)j->mean + from : NULL,
+        .inv_std = j->inv ? (float *)j->inv + from : NULL,
+        .rows = (size_t)(to - from),
+        .n = (size_t)j->cols,
+        .eps = (float)j->epsilon,
+        .rms = j->rms,
     };
     j->kern->norm_rows_f32(&a);
 }
@@ -94,7 +96,8 @@ static sdx_status layernorm_check(Infer *c, int i, const Shape *x, const char *w
 {
     const Shape *s = infer_shape(c, i);
     if (!s) return SDX_OK;
-    if (s->rank > x->rank) return sdx_infer_fail(c, "%s has rank %d, more than the input's %d", what, (int)s->rank, (int)x->rank);
+    if (s->rank > x->rank)
+        return sdx_infer_fail(c, "%s has rank %d, more than the input's %d", what, (int)s->rank, (int)x->rank);
     for (int k = 1; k <= s->rank; k++) {
         Dim d = s->dims[s->rank - k];
         if (d != 1 && dim_differs(d, x->dims[x->rank - k]))
@@ -178,8 +181,14 @@ static sdx_status layernorm_any(Run *r, bool rms)
     DType out_type = rms ? r->in[1]->t.dtype : x->dtype;
     void *y;
     TRY(sdx_run_output(r, 0, out_type, x->rank, x->dims, &y));
-    NormJob j = { .x = x->data, .y = y, .scale = &scale, .bias = has_bias ? &bias : NULL,
-                  .cols = st->cols, .epsilon = a->epsilon, .rms = rms, .kern = st->kern };
+    NormJob j = { .x = x->data,
+                  .y = y,
+                  .scale = &scale,
+                  .bias = has_bias ? &bias : NULL,
+                  .cols = st->cols,
+                  .epsilon = a->epsilon,
+                  .rms = rms,
+                  .kern = st->kern };
     for (int o = 1; o < r->n_out; o++)
         if (r->out[o]) TRY(sdx_run_output(r, o, DT_FLOAT, x->rank, st->stat_dims, o == 1 ? &j.mean : &j.inv));
     if (st->rows * st->cols == 0) return SDX_OK;
@@ -189,7 +198,10 @@ static sdx_status layernorm_any(Run *r, bool rms)
     }
     bool plain = scale.plain && (!has_bias || bias.plain);
     sdx_run_range(r, st->rows, grain_for(2 * st->cols),
-                  x->dtype == DT_DOUBLE ? norm_range_f64 : plain ? norm_range_kernel : norm_range_f32, &j);
+                  x->dtype == DT_DOUBLE ? norm_range_f64
+                  : plain               ? norm_range_kernel
+                                        : norm_range_f32,
+                  &j);
     return SDX_OK;
 }
 
@@ -199,15 +211,26 @@ static sdx_status rmsnorm_run(Run *r) { return layernorm_any(r, true); }
 static const OpVer layernorm_vers[] = { { 17, { TS_FLTB, TS_F32 | TS_BF16 } }, { 0 } };
 
 const OpDef sdx_op_LayerNormalization = {
-    .name = "LayerNormalization", .sig = "T,T,T?->T,U?,U?", .attrs = layernorm_attrs,
-    .attrs_size = sizeof(LayerNormAttrs), .vers = layernorm_vers, .flags = OP_INPLACE | OP_F32_MATH,
-    .infer = layernorm_infer, .cpu = { layernorm_prepare, layernorm_run },
+    .name = "LayerNormalization",
+    .sig = "T,T,T?->T,U?,U?",
+    .attrs = layernorm_attrs,
+    .attrs_size = sizeof(LayerNormAttrs),
+    .vers = layernorm_vers,
+    .flags = OP_INPLACE | OP_F32_MATH,
+    .infer = layernorm_infer,
+    .cpu = { layernorm_prepare, layernorm_run },
 };
 
 static const OpVer rmsnorm_vers[] = { { 23, { TS_FLTB, TS_FLTB } }, { 0 } };
 
 /* The output has the type of scale. */
 const OpDef sdx_op_RMSNormalization = {
-    .name = "RMSNormalization", .sig = "T,U->U", .attrs = layernorm_attrs, .attrs_size = sizeof(LayerNormAttrs),
-    .vers = rmsnorm_vers, .flags = OP_F32_MATH, .infer = layernorm_infer, .cpu = { layernorm_prepare, rmsnorm_run },
+    .name = "RMSNormalization",
+    .sig = "T,U->U",
+    .attrs = layernorm_attrs,
+    .attrs_size = sizeof(LayerNormAttrs),
+    .vers = rmsnorm_vers,
+    .flags = OP_F32_MATH,
+    .infer = layernorm_infer,
+    .cpu = { layernorm_prepare, rmsnorm_run },
 };

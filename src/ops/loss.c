@@ -14,9 +14,8 @@ typedef struct LossAttrs {
     Str reduction;
 } LossAttrs;
 
-static const AttrSpec loss_attrs[] = {
-    OP_INT(LossAttrs, ignore_index, OP_INT_ABSENT), OP_STR(LossAttrs, reduction, "mean"), OP_ATTR_END
-};
+static const AttrSpec loss_attrs[] = { OP_INT(LossAttrs, ignore_index, OP_INT_ABSENT),
+                                       OP_STR(LossAttrs, reduction, "mean"), OP_ATTR_END };
 
 static bool is_word(Str s, const char *word) { return s.n == strlen(word) && memcmp(s.p, word, s.n) == 0; }
 
@@ -25,7 +24,8 @@ static sdx_status loss_infer(Infer *c)
     const LossAttrs *a = c->args;
     bool none = is_word(a->reduction, "none");
     if (!none && !is_word(a->reduction, "mean") && !is_word(a->reduction, "sum"))
-        return sdx_infer_fail(c, "reduction is \"%.*s\"; it must be none, mean or sum", (int)a->reduction.n, a->reduction.p);
+        return sdx_infer_fail(c, "reduction is \"%.*s\"; it must be none, mean or sum", (int)a->reduction.n,
+                              a->reduction.p);
     TRY(infer_rank_between(c, 0, 2, SDX_MAX_RANK, "the input"));
     const Shape *x = infer_shape(c, 0), *t = infer_shape(c, 1);
     if (x && t) {
@@ -38,8 +38,10 @@ static sdx_status loss_infer(Infer *c)
                                       (long long)x->dims[k ? k + 1 : 0]);
         TRY(infer_is_vector(c, 2, x->dims[1], "the weight"));
     }
-    if (!none) infer_out_rank(c, 0, 0);
-    else if (t) infer_out_shape(c, 0, t);
+    if (!none)
+        infer_out_rank(c, 0, 0);
+    else if (t)
+        infer_out_shape(c, 0, t);
     if (c->n_out > 1 && x) infer_out_shape(c, 1, x);
     return SDX_OK;
 }
@@ -72,7 +74,8 @@ static sdx_status loss_reduce(Run *r, const Tensor *logp, Axis3 s)
         int64_t t = sdx_tensor_get_int(target, i);
         bool ignored = t == a->ignore_index && a->ignore_index != OP_INT_ABSENT;
         if (!ignored && (t < 0 || t >= s.n))
-            return sdx_run_fail(r, "target[%lld] is %lld; there are %lld classes", (long long)i, (long long)t, (long long)s.n);
+            return sdx_run_fail(r, "target[%lld] is %lld; there are %lld classes", (long long)i, (long long)t,
+                                (long long)s.n);
         double w = ignored ? 0 : weight ? sdx_tensor_get_double(weight, t) : 1;
         int64_t at = i / s.inner * s.n * s.inner + t * s.inner + i % s.inner;
         double loss = ignored ? 0 : -w * sdx_tensor_get_double(logp, at);
@@ -106,16 +109,30 @@ static sdx_status cross_entropy_run(Run *r)
 }
 
 static const OpVer nll_vers[] = {
-    { 22, { TS_FLTB, TS_IDX } }, { 13, { TS_FLT, TS_IDX } }, { 12, { TS_FLT, TS_IDX } }, { 0 },
+    { 22, { TS_FLTB, TS_IDX } },
+    { 13, { TS_FLT, TS_IDX } },
+    { 12, { TS_FLT, TS_IDX } },
+    { 0 },
 };
 const OpDef sdx_op_NegativeLogLikelihoodLoss = {
-    .name = "NegativeLogLikelihoodLoss", .sig = "T,U,T?->T", .attrs = loss_attrs, .attrs_size = sizeof(LossAttrs),
-    .vers = nll_vers, .flags = OP_F32_MATH, .infer = loss_infer, .cpu = { NULL, nll_run },
+    .name = "NegativeLogLikelihoodLoss",
+    .sig = "T,U,T?->T",
+    .attrs = loss_attrs,
+    .attrs_size = sizeof(LossAttrs),
+    .vers = nll_vers,
+    .flags = OP_F32_MATH,
+    .infer = loss_infer,
+    .cpu = { NULL, nll_run },
 };
 
 static const OpVer cross_entropy_vers[] = { { 13, { TS_FLTB, TS_IDX } }, { 12, { TS_FLT, TS_IDX } }, { 0 } };
 const OpDef sdx_op_SoftmaxCrossEntropyLoss = {
-    .name = "SoftmaxCrossEntropyLoss", .sig = "T,U,T?->T,T?", .attrs = loss_attrs, .attrs_size = sizeof(LossAttrs),
-    .vers = cross_entropy_vers, .flags = OP_F32_MATH, .infer = loss_infer,
+    .name = "SoftmaxCrossEntropyLoss",
+    .sig = "T,U,T?->T,T?",
+    .attrs = loss_attrs,
+    .attrs_size = sizeof(LossAttrs),
+    .vers = cross_entropy_vers,
+    .flags = OP_F32_MATH,
+    .infer = loss_infer,
     .cpu = { cross_entropy_prepare, cross_entropy_run },
 };

@@ -12,10 +12,8 @@ typedef struct LrnAttrs {
     float alpha, beta, bias;
 } LrnAttrs;
 
-static const AttrSpec lrn_attrs[] = {
-    OP_INT_REQ(LrnAttrs, size), OP_FLOAT(LrnAttrs, alpha, 1e-4f), OP_FLOAT(LrnAttrs, beta, 0.75f),
-    OP_FLOAT(LrnAttrs, bias, 1), OP_ATTR_END
-};
+static const AttrSpec lrn_attrs[] = { OP_INT_REQ(LrnAttrs, size), OP_FLOAT(LrnAttrs, alpha, 1e-4f),
+                                      OP_FLOAT(LrnAttrs, beta, 0.75f), OP_FLOAT(LrnAttrs, bias, 1), OP_ATTR_END };
 
 typedef struct LrnJob {
     const void *x;
@@ -75,6 +73,12 @@ static sdx_status lrn_run(Run *r)
 static const OpVer lrn_vers[] = { { 13, { TS_FLTB } }, { 1, { TS_FLT } }, { 0 } };
 
 const OpDef sdx_op_LRN = {
-    .name = "LRN", .sig = "T->T", .attrs = lrn_attrs, .attrs_size = sizeof(LrnAttrs), .vers = lrn_vers,
-    .flags = OP_F32_MATH, .infer = lrn_infer, .cpu = { NULL, lrn_run },
+    .name = "LRN",
+    .sig = "T->T",
+    .attrs = lrn_attrs,
+    .attrs_size = sizeof(LrnAttrs),
+    .vers = lrn_vers,
+    .flags = OP_F32_MATH,
+    .infer = lrn_infer,
+    .cpu = { NULL, lrn_run },
 };

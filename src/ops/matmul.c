@@ -43,7 +43,8 @@ sdx_status sdx_matmul_infer(Infer *c, int ia, int ib)
 
 void sdx_matmul_shape(const Tensor *a, const Tensor *b, MatShape *s)
 {
-    *s = (MatShape){ .m = a->rank > 1 ? a->dims[a->rank - 2] : 1, .k = a->dims[a->rank - 1],
+    *s = (MatShape){ .m = a->rank > 1 ? a->dims[a->rank - 2] : 1,
+                     .k = a->dims[a->rank - 1],
                      .n = b->rank > 1 ? b->dims[b->rank - 1] : 1 };
     s->rows = s->m;
     int ra = a->rank > 2 ? a->rank - 2 : 0, rb = b->rank > 2 ? b->rank - 2 : 0, r = ra > rb ? ra : rb;
@@ -97,8 +98,12 @@ static sdx_status matmul_prepare(Prepare *p)
     sdx_matmul_shape(a, b, s);
     if (a->dtype != DT_FLOAT) return SDX_OK;
     Product *q = &st->q;
-    q->plan = (GemmPlan){ .m = (size_t)s->m, .n = (size_t)s->n, .k = (size_t)s->k, .lda = (size_t)s->k,
-                          .ldb = (size_t)s->n, .ldc = (size_t)s->n };
+    q->plan = (GemmPlan){ .m = (size_t)s->m,
+                          .n = (size_t)s->n,
+                          .k = (size_t)s->k,
+                          .lda = (size_t)s->k,
+                          .ldb = (size_t)s->n,
+                          .ldc = (size_t)s->n };
     q->step_c = s->m * s->n;
     q->n_batch = s->n_batch;
     memcpy(q->dims, s->dims, sizeof q->dims);
@@ -131,9 +136,12 @@ static void matmul_range(void *arg, int64_t from, int64_t to, int worker)
         const void *a = j->a + (size_t)at_a * esize, *b = j->b + (size_t)at_b * esize;
         void *y = j->y + (size_t)(u * s->n) * esize;
         memset(y, 0, (size_t)s->n * esize);
-        if (j->dtype == DT_DOUBLE) product_rows_f64(a, s->k, 1, b, s->n, 1, y, 0, 1, s->n, s->k);
-        else if (esize == 4) product_rows_32(a, s->k, 1, b, s->n, 1, y, 0, 1, s->n, s->k);
-        else product_rows_64(a, s->k, 1, b, s->n, 1, y, 0, 1, s->n, s->k);
+        if (j->dtype == DT_DOUBLE)
+            product_rows_f64(a, s->k, 1, b, s->n, 1, y, 0, 1, s->n, s->k);
+        else if (esize == 4)
+            product_rows_32(a, s->k, 1, b, s->n, 1, y, 0, 1, s->n, s->k);
+        else
+            product_rows_64(a, s->k, 1, b, s->n, 1, y, 0, 1, s->n, s->k);
     }
 }
 
@@ -159,6 +167,11 @@ static sdx_status matmul_infer(Infer *c) { return sdx_matmul_infer(c, 0, 1); }
 static const OpVer matmul_vers[] = { { 13, { TS_FLTB | INTS4 } }, { 9, { TS_FLT | INTS4 } }, { 1, { TS_FLT } }, { 0 } };
 
 const OpDef sdx_op_MatMul = {
-    .name = "MatMul", .sig = "T,T->T", .vers = matmul_vers, .flags = OP_F32_MATH | OP_LAZY_PACK, .packed = 1u << 1,
-    .infer = matmul_infer, .cpu = { matmul_prepare, matmul_run },
+    .name = "MatMul",
+    .sig = "T,T->T",
+    .vers = matmul_vers,
+    .flags = OP_F32_MATH | OP_LAZY_PACK,
+    .packed = 1u << 1,
+    .infer = matmul_infer,
+    .cpu = { matmul_prepare, matmul_run },
 };

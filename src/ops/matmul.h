@@ -5,9 +5,9 @@
 #include "ops/ops.h"
 
 typedef struct MatShape {
-    int64_t m, n, k;      /* of one product; stacked left matrices against one right matrix count as one tall one */
-    int64_t rows;         /* of one left matrix before such stacking */
-    int n_batch;          /* batch axes left, outermost first */
+    int64_t m, n, k; /* of one product; stacked left matrices against one right matrix count as one tall one */
+    int64_t rows;    /* of one left matrix before such stacking */
+    int n_batch;     /* batch axes left, outermost first */
     int64_t dims[SDX_MAX_RANK], step_a[SDX_MAX_RANK], step_b[SDX_MAX_RANK]; /* in elements; 0 repeats */
     int64_t batches;
     int out_rank;

@@ -57,18 +57,19 @@ static sdx_status fused_prepare(Prepare *p)
     memcpy(st->out_dims, a->dims, sizeof st->out_dims);
     st->out_dims[a->rank - 1] = n;
     Product *q = &st->q;
-    q->plan = (GemmPlan){ .m = (size_t)sdx_dims_product(a->dims, 0, a->rank - 1), .n = (size_t)n, .k = (size_t)k,
-                          .lda = (size_t)k, .ldb = (size_t)w->dims[1], .ldc = (size_t)n,
+    q->plan = (GemmPlan){ .m = (size_t)sdx_dims_product(a->dims, 0, a->rank - 1),
+                          .n = (size_t)n,
+                          .k = (size_t)k,
+                          .lda = (size_t)k,
+                          .ldb = (size_t)w->dims[1],
+                          .ldc = (size_t)n,
                           .b_form = f->trans_b ? SDX_MAT_COLS : SDX_MAT_ROWS };
     int64_t packed_step;
     if (p->in_const[1] && w->data && n && k) TRY(sdx_product_pack(p, q, 1, 0, 1, k * n, &packed_step));
     return sdx_product_plan(p, q);
 }
 
-static const float *input_or_null(const Run *r, int i)
-{
-    return i < r->n_in && r->in[i] ? r->in[i]->t.data : NULL;
-}
+static const float *input_or_null(const Run *r, int i) { return i < r->n_in && r->in[i] ? r->in[i]->t.data : NULL; }
 
 static sdx_status fused_run(Run *r)
 {
@@ -91,6 +92,14 @@ static sdx_status fused_run(Run *r)
 static const OpVer fused_vers[] = { { 1, { TS_F32 | TS_F16 | TS_BF16 } }, { 0 } };
 
 const OpDef sdx_op_sdx_MatMul = {
-    .name = "MatMul", .domain = "sdx", .sig = "T,T,T?,T?->T", .attrs = fused_attrs, .attrs_size = sizeof(FusedAttrs),
-    .vers = fused_vers, .flags = OP_F32_MATH | OP_LAZY_PACK, .packed = 1u << 1, .infer = fused_infer, .cpu = { fused_prepare, fused_run },
+    .name = "MatMul",
+    .domain = "sdx",
+    .sig = "T,T,T?,T?->T",
+    .attrs = fused_attrs,
+    .attrs_size = sizeof(FusedAttrs),
+    .vers = fused_vers,
+    .flags = OP_F32_MATH | OP_LAZY_PACK,
+    .packed = 1u << 1,
+    .infer = fused_infer,
+    .cpu = { fused_prepare, fused_run },
 };

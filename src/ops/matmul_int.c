@@ -106,8 +106,13 @@ static sdx_status int_prepare(Prepare *p, const Roles *ro)
     if (st->plain || s->m * s->n * s->k == 0) return SDX_OK;
 
     st->n_b = sdx_dims_product(b->dims, 0, b->rank > 2 ? b->rank - 2 : 0);
-    st->plan = (IgemmPlan){ .m = (size_t)s->m, .n = (size_t)s->n, .k = (size_t)s->k, .lda = (size_t)s->k,
-                            .ldc = (size_t)s->n, .a_signed = a->dtype == DT_INT8, .row_sums = true };
+    st->plan = (IgemmPlan){ .m = (size_t)s->m,
+                            .n = (size_t)s->n,
+                            .k = (size_t)s->k,
+                            .lda = (size_t)s->k,
+                            .ldc = (size_t)s->n,
+                            .a_signed = a->dtype == DT_INT8,
+                            .row_sums = true };
     sdx_igemm_plan(p->kern, &st->plan);
     st->worker_scratch = sdx_round_up(st->plan.scratch, SDX_ALIGN);
     size_t nbytes, all, workers = (size_t)(p->threads > 0 ? p->threads : 1), columns = (size_t)(st->n_b * s->n);
@@ -115,7 +120,8 @@ static sdx_status int_prepare(Prepare *p, const Roles *ro)
         !sdx_mul_size(&all, st->packed_step = sdx_round_up(nbytes, SDX_ALIGN), (size_t)st->n_b))
         return sdx_prepare_fail(p, SDX_LIMIT_BYTES, "packed weights do not fit the address space");
     bool ok = reserve(p, columns, sizeof(int32_t), &st->at_col) && reserve(p, columns, sizeof(int32_t), &st->at_zero) &&
-              reserve(p, columns, sizeof(float), &st->at_scale) && reserve(p, workers, st->worker_scratch, &st->at_workers);
+              reserve(p, columns, sizeof(float), &st->at_scale) &&
+              reserve(p, workers, st->worker_scratch, &st->at_workers);
     if (p->in_const[ro->b] && b->data) {
         PackArgs args = { p->kern, s->k, s->n, st->n_b, st->packed_step };
         char key[96];
@@ -205,7 +211,8 @@ static void int_plain(const IntState *st, const IntParams *q, Tensor *y)
             int64_t column = (s->k ? at_b / s->k : 0) + c;
             double zb = param_at(q->b_zero, column, s->n, 0), sum = 0;
             for (int64_t k = 0; k < s->k; k++)
-                sum += (sdx_tensor_get_double(q->a, at_a + k) - za) * (sdx_tensor_get_double(q->b, at_b + k * s->n + c) - zb);
+                sum += (sdx_tensor_get_double(q->a, at_a + k) - za) *
+                       (sdx_tensor_get_double(q->b, at_b + k * s->n + c) - zb);
             int_store(q, y, u * s->n + c, row, s->rows, sum, sa * param_at(q->b_scale, column, s->n, 1));
         }
     }
@@ -223,10 +230,12 @@ static bool int_columns(Run *r, const IntState *st, const IntParams *q, const ch
         for (int64_t c = 0; c < s->n; c++) {
             zero[i * s->n + c] = (int32_t)param_at(q->b_zero, i * s->n + c, s->n, 0);
             if (q->y_scale)
-                scale[i * s->n + c] = (float)(param_at(q->a_scale, 0, 1, 1) * param_at(q->b_scale, i * s->n + c, s->n, 1) /
+                scale[i * s->n + c] = (float)(param_at(q->a_scale, 0, 1, 1) *
+                                              param_at(q->b_scale, i * s->n + c, s->n, 1) /
                                               param_at(q->y_scale, 0, 1, 1));
         }
-        const int32_t *sums = sdx_igemm_colsum(st->kern, packed + (size_t)i * st->packed_step, (size_t)s->k, (size_t)s->n);
+        const int32_t *sums = sdx_igemm_colsum(st->kern, packed + (size_t)i * st->packed_step, (size_t)s->k,
+                                               (size_t)s->n);
         any |= sdx_igemm_columns(st->kern, sums, (size_t)s->k, (size_t)s->n, q->a->dtype == DT_INT8,
                                  (int32_t)param_at(q->a_zero, 0, 1, 0), q->b->dtype == DT_INT8, zero + i * s->n, false,
                                  NULL, col + i * s->n, zero + i * s->n);
@@ -238,10 +247,10 @@ static sdx_status int_run(Run *r, const Roles *ro)
 {
     const IntState *st = r->state;
     const MatShape *s = &st->s;
-    IntParams q = { input(r->in, r->n_in, ro->a), input(r->in, r->n_in, ro->b), input(r->in, r->n_in, ro->a_scale),
-                    input(r->in, r->n_in, ro->a_zero), input(r->in, r->n_in, ro->b_scale),
-                    input(r->in, r->n_in, ro->b_zero), input(r->in, r->n_in, ro->y_scale),
-                    input(r->in, r->n_in, ro->y_zero) };
+    IntParams q = { input(r->in, r->n_in, ro->a),       input(r->in, r->n_in, ro->b),
+                    input(r->in, r->n_in, ro->a_scale), input(r->in, r->n_in, ro->a_zero),
+                    input(r->in, r->n_in, ro->b_scale), input(r->in, r->n_in, ro->b_zero),
+                    input(r->in, r->n_in, ro->y_scale), input(r->in, r->n_in, ro->y_zero) };
     Tensor y = { .dtype = ro->y_scale < 0 ? DT_INT32 : q.y_zero->dtype };
     TRY(sdx_run_output(r, 0, y.dtype, s->out_rank, s->out_dims, &y.data));
     if (s->batches * s->m * s->n == 0) return SDX_OK;
@@ -256,9 +265,15 @@ static sdx_status int_run(Run *r, const Roles *ro)
         int_pack(&args, scratch + st->at_packed, q.b);
         packed = scratch + st->at_packed;
     }
-    IntJob j = { .st = st, .plan = st->plan, .a = q.a->data, .packed = packed, .y = y.data,
-                 .workers = scratch + st->at_workers, .col = (int32_t *)(scratch + st->at_col),
-                 .zero = (int32_t *)(scratch + st->at_zero), .y_size = sdx_dtype_size(y.dtype),
+    IntJob j = { .st = st,
+                 .plan = st->plan,
+                 .a = q.a->data,
+                 .packed = packed,
+                 .y = y.data,
+                 .workers = scratch + st->at_workers,
+                 .col = (int32_t *)(scratch + st->at_col),
+                 .zero = (int32_t *)(scratch + st->at_zero),
+                 .y_size = sdx_dtype_size(y.dtype),
                  .out = { .kind = SDX_IOUT_I32, .epi = SDX_EPILOGUE_NONE } };
     j.plan.row_sums = int_columns(r, st, &q, packed);
     if (q.y_scale) {
@@ -279,17 +294,26 @@ static sdx_status qlinear_run(Run *r) { return int_run(r, &qlinear_roles); }
 static const OpVer matmulinteger_vers[] = { { 10, { TS_I8 | TS_U8, TS_I8 | TS_U8 } }, { 0 } };
 
 const OpDef sdx_op_MatMulInteger = {
-    .name = "MatMulInteger", .sig = "T,U,T?,U?->i32", .vers = matmulinteger_vers, .flags = OP_LAZY_PACK,
-    .infer = matmulinteger_infer, .cpu = { matmulinteger_prepare, matmulinteger_run },
+    .name = "MatMulInteger",
+    .sig = "T,U,T?,U?->i32",
+    .vers = matmulinteger_vers,
+    .flags = OP_LAZY_PACK,
+    .infer = matmulinteger_infer,
+    .cpu = { matmulinteger_prepare, matmulinteger_run },
 };
 
 #define QTYPES (TS_I8 | TS_U8)
 static const OpVer qlinearmatmul_vers[] = {
     { 21, { QTYPES | TS_F8, QTYPES | TS_F8, QTYPES | TS_F8, TS_F32 | TS_F16 | TS_BF16 } },
-    { 10, { QTYPES, QTYPES, QTYPES, TS_F32 } }, { 0 },
+    { 10, { QTYPES, QTYPES, QTYPES, TS_F32 } },
+    { 0 },
 };
 
 const OpDef sdx_op_QLinearMatMul = {
-    .name = "QLinearMatMul", .sig = "T,W,T,U,W,U,W,V->V", .vers = qlinearmatmul_vers, .flags = OP_LAZY_PACK,
-    .infer = qlinear_infer, .cpu = { qlinear_prepare, qlinear_run },
+    .name = "QLinearMatMul",
+    .sig = "T,W,T,U,W,U,W,V->V",
+    .vers = qlinearmatmul_vers,
+    .flags = OP_LAZY_PACK,
+    .infer = qlinear_infer,
+    .cpu = { qlinear_prepare, qlinear_run },
 };

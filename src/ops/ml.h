@@ -41,8 +41,10 @@ sdx_status sdx_ml_label_output(Run *r, const MlLabels *l, int64_t rows, void **d
 static inline void ml_set_label(const MlLabels *l, void *data, int64_t row, int64_t label)
 {
     if (!data) return;
-    if (l->strings.n) ((Str *)data)[row] = l->strings.v[label];
-    else ((int64_t *)data)[row] = l->ints.v[label];
+    if (l->strings.n)
+        ((Str *)data)[row] = l->strings.v[label];
+    else
+        ((int64_t *)data)[row] = l->ints.v[label];
 }
 
 #endif

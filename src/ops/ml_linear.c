@@ -23,8 +23,14 @@ typedef struct LinearAttrs {
 #define POST OP_STR(LinearAttrs, post_transform, "NONE")
 #define ML_OP(Name, signature, attr_table, versions, infer_fn, prepare_fn, run_fn)                                     \
     const OpDef sdx_op_ml_##Name = {                                                                                   \
-        .name = #Name, .domain = "ai.onnx.ml", .sig = signature, .attrs = attr_table,                                  \
-        .attrs_size = sizeof(LinearAttrs), .vers = versions, .infer = infer_fn, .cpu = { prepare_fn, run_fn },         \
+        .name = #Name,                                                                                                 \
+        .domain = "ai.onnx.ml",                                                                                        \
+        .sig = signature,                                                                                              \
+        .attrs = attr_table,                                                                                           \
+        .attrs_size = sizeof(LinearAttrs),                                                                             \
+        .vers = versions,                                                                                              \
+        .infer = infer_fn,                                                                                             \
+        .cpu = { prepare_fn, run_fn },                                                                                 \
     };
 static const OpVer number_vers[] = { { 1, { TS_ML } }, { 0 } };
 static const OpVer label_vers[] = { { 1, { TS_ML, TS_I64 | TS_STR } }, { 0 } };
@@ -39,14 +45,16 @@ static sdx_status check_post(const Infer *c)
 
 /* -- linear models: scores[k] = sum of coefficients[k] x + intercepts[k] ---------------------------------------------- */
 
-static const AttrSpec regressor_attrs[] = {
-    OP_FLOATS(LinearAttrs, coefficients), OP_FLOATS(LinearAttrs, intercepts), POST, OP_INT(LinearAttrs, targets, 1),
-    OP_ATTR_END
-};
+static const AttrSpec regressor_attrs[] = { OP_FLOATS(LinearAttrs, coefficients), OP_FLOATS(LinearAttrs, intercepts),
+                                            POST, OP_INT(LinearAttrs, targets, 1), OP_ATTR_END };
 static const AttrSpec classifier_attrs[] = {
     { .name = "coefficients", .type = ATTR_FLOATS, .offset = offsetof(LinearAttrs, coefficients), .required = true },
-    OP_FLOATS(LinearAttrs, intercepts), OP_INT(LinearAttrs, multi_class, 0), OP_INTS(LinearAttrs, classlabels_ints),
-    OP_STRS(LinearAttrs, classlabels_strings), POST, OP_ATTR_END
+    OP_FLOATS(LinearAttrs, intercepts),
+    OP_INT(LinearAttrs, multi_class, 0),
+    OP_INTS(LinearAttrs, classlabels_ints),
+    OP_STRS(LinearAttrs, classlabels_strings),
+    POST,
+    OP_ATTR_END
 };
 
 /* n sets of coefficients for the features of the input. */
@@ -57,7 +65,9 @@ static sdx_status check_linear(const Infer *c, int64_t n)
     TRY(check_post(c));
     if (a->intercepts.n && a->intercepts.n != n)
         return sdx_infer_fail(c, "%lld intercepts for %lld scores", (long long)a->intercepts.n, (long long)n);
-    if (n < 1 || a->coefficients.n % n) return sdx_infer_fail(c, "%lld coefficients do not divide among %lld scores", (long long)a->coefficients.n, (long long)n);
+    if (n < 1 || a->coefficients.n % n)
+        return sdx_infer_fail(c, "%lld coefficients do not divide among %lld scores", (long long)a->coefficients.n,
+                              (long long)n);
     if (x && x->rank && dim_differs(x->dims[x->rank - 1], a->coefficients.n / n))
         return sdx_infer_fail(c, "%lld coefficients for %lld features and %lld scores", (long long)a->coefficients.n,
                               (long long)x->dims[x->rank - 1], (long long)n);
@@ -106,7 +116,8 @@ static sdx_status scores_prepare(Prepare *p)
     if (n < 2) n = 2;
     if (a->targets > n) n = a->targets;
     if (a->intercepts.n > n) n = a->intercepts.n;
-    if (!sdx_mul_size(&p->scratch, (size_t)n, sizeof(double))) return sdx_prepare_fail(p, SDX_LIMIT_BYTES, "too many scores");
+    if (!sdx_mul_size(&p->scratch, (size_t)n, sizeof(double)))
+        return sdx_prepare_fail(p, SDX_LIMIT_BYTES, "too many scores");
     return SDX_OK;
 }
 
@@ -188,14 +199,17 @@ enum { KERNEL_LINEAR, KERNEL_POLY, KERNEL_RBF, KERNEL_SIGMOID, KERNEL_BAD };
 
 #define SVM_COMMON                                                                                                     \
     OP_FLOATS(LinearAttrs, coefficients), OP_FLOATS(LinearAttrs, kernel_params),                                       \
-        OP_STR(LinearAttrs, kernel_type, "LINEAR"), OP_FLOATS(LinearAttrs, rho), OP_FLOATS(LinearAttrs, support_vectors), POST
-static const AttrSpec svr_attrs[] = {
-    SVM_COMMON, OP_INT(LinearAttrs, n_supports, 0), OP_INT(LinearAttrs, one_class, 0), OP_ATTR_END
-};
-static const AttrSpec svc_attrs[] = {
-    SVM_COMMON, OP_FLOATS(LinearAttrs, prob_a), OP_FLOATS(LinearAttrs, prob_b), OP_INTS(LinearAttrs, vectors_per_class),
-    OP_INTS(LinearAttrs, classlabels_ints), OP_STRS(LinearAttrs, classlabels_strings), OP_ATTR_END
-};
+        OP_STR(LinearAttrs, kernel_type, "LINEAR"), OP_FLOATS(LinearAttrs, rho),                                       \
+        OP_FLOATS(LinearAttrs, support_vectors), POST
+static const AttrSpec svr_attrs[] = { SVM_COMMON, OP_INT(LinearAttrs, n_supports, 0), OP_INT(LinearAttrs, one_class, 0),
+                                      OP_ATTR_END };
+static const AttrSpec svc_attrs[] = { SVM_COMMON,
+                                      OP_FLOATS(LinearAttrs, prob_a),
+                                      OP_FLOATS(LinearAttrs, prob_b),
+                                      OP_INTS(LinearAttrs, vectors_per_class),
+                                      OP_INTS(LinearAttrs, classlabels_ints),
+                                      OP_STRS(LinearAttrs, classlabels_strings),
+                                      OP_ATTR_END };
 
 static int kernel_of(Str s)
 {
@@ -226,7 +240,8 @@ static sdx_status svm_check(const Infer *c)
 {
     const LinearAttrs *a = c->args;
     TRY(check_post(c));
-    if (kernel_of(a->kernel_type) == KERNEL_BAD) return sdx_infer_fail(c, "kernel_type is not LINEAR, POLY, RBF or SIGMOID");
+    if (kernel_of(a->kernel_type) == KERNEL_BAD)
+        return sdx_infer_fail(c, "kernel_type is not LINEAR, POLY, RBF or SIGMOID");
     if (a->rho.n < 1) return sdx_infer_fail(c, "rho is missing");
     return SDX_OK;
 }
@@ -235,8 +250,8 @@ static sdx_status features_are(const Infer *c, int64_t n)
 {
     const Shape *x = infer_shape(c, 0);
     if (x && x->rank && dim_differs(x->dims[x->rank - 1], n))
-        return sdx_infer_fail(c, "the input has %lld features; the model was made for %lld", (long long)x->dims[x->rank - 1],
-                              (long long)n);
+        return sdx_infer_fail(c, "the input has %lld features; the model was made for %lld",
+                              (long long)x->dims[x->rank - 1], (long long)n);
     return SDX_OK;
 }
 
@@ -248,7 +263,8 @@ static sdx_status svr_infer(Infer *c)
     if (a->n_supports > 0) {
         if (a->support_vectors.n % a->n_supports || a->coefficients.n < a->n_supports)
             return sdx_infer_fail(c, "%lld values of support vectors and %lld coefficients for %lld vectors",
-                                  (long long)a->support_vectors.n, (long long)a->coefficients.n, (long long)a->n_supports);
+                                  (long long)a->support_vectors.n, (long long)a->coefficients.n,
+                                  (long long)a->n_supports);
         TRY(features_are(c, a->support_vectors.n / a->n_supports));
     } else {
         TRY(features_are(c, a->coefficients.n));
@@ -264,7 +280,8 @@ static sdx_status svm_prepare(Prepare *p)
     for (int64_t i = 0; i < a->vectors_per_class.n; i++) vectors += a->vectors_per_class.v[i];
     /* a row, kernel values, decisions, votes, probabilities and two matrices to find them */
     int64_t cells = ml_cols(&p->in[0]->t) + vectors + 3 * classes * classes + 4 * classes + 8;
-    if (!sdx_mul_size(&p->scratch, (size_t)cells, sizeof(double))) return sdx_prepare_fail(p, SDX_LIMIT_BYTES, "too many vectors");
+    if (!sdx_mul_size(&p->scratch, (size_t)cells, sizeof(double)))
+        return sdx_prepare_fail(p, SDX_LIMIT_BYTES, "too many vectors");
     return SDX_OK;
 }
 
@@ -285,8 +302,10 @@ static sdx_status svr_run(Run *r)
                 sum += (double)a->coefficients.v[s] * svm_kernel(a, kernel, row, a->support_vectors.v + s * cols, cols);
         else
             sum += svm_kernel(a, KERNEL_LINEAR, row, a->coefficients.v, cols);
-        if (a->one_class) sum = sum > 0 ? 1 : -1;
-        else sdx_ml_post_apply(post, &sum, 1);
+        if (a->one_class)
+            sum = sum > 0 ? 1 : -1;
+        else
+            sdx_ml_post_apply(post, &sum, 1);
         ((float *)out)[i] = (float)sum;
     }
     return SDX_OK;
@@ -310,7 +329,8 @@ static sdx_status svc_infer(Infer *c)
     TRY(svm_check(c));
     for (int64_t i = 0; i < a->vectors_per_class.n; i++) {
         if (a->vectors_per_class.v[i] < 0 || a->vectors_per_class.v[i] > INT32_MAX)
-            return sdx_infer_fail(c, "vectors_per_class[%lld] is %lld", (long long)i, (long long)a->vectors_per_class.v[i]);
+            return sdx_infer_fail(c, "vectors_per_class[%lld] is %lld", (long long)i,
+                                  (long long)a->vectors_per_class.v[i]);
         vectors += a->vectors_per_class.v[i];
     }
     if (n < 1 || n > 65536) return sdx_infer_fail(c, "there are %lld class labels", (long long)n);
@@ -318,12 +338,14 @@ static sdx_status svc_infer(Infer *c)
         int64_t pairs = n * (n - 1) / 2;
         if (a->vectors_per_class.n != n || a->support_vectors.n % vectors || a->coefficients.n != vectors * (n - 1) ||
             a->rho.n != pairs || (a->prob_a.n && (a->prob_a.n != pairs || a->prob_b.n != pairs)))
-            return sdx_infer_fail(c, "support vectors, coefficients, rho or prob_a do not fit %lld vectors of %lld classes",
-                                  (long long)vectors, (long long)n);
+            return sdx_infer_fail(
+                c, "support vectors, coefficients, rho or prob_a do not fit %lld vectors of %lld classes",
+                (long long)vectors, (long long)n);
         TRY(features_are(c, a->support_vectors.n / vectors));
     } else {
         if (a->coefficients.n % n || a->vectors_per_class.n)
-            return sdx_infer_fail(c, "%lld coefficients do not divide among %lld classes", (long long)a->coefficients.n, (long long)n);
+            return sdx_infer_fail(c, "%lld coefficients do not divide among %lld classes", (long long)a->coefficients.n,
+                                  (long long)n);
         TRY(features_are(c, a->coefficients.n / n));
     }
     TRY(sdx_ml_infer_classes(c, &l, n));
@@ -380,7 +402,8 @@ static void svc_pairs(const LinearAttrs *a, int kernel, int64_t n, int64_t cols,
         for (int64_t j = i + 1; j < n; j++, pair++) {
             int64_t n_j = a->vectors_per_class.v[j];
             double sum = (double)a->rho.v[pair];
-            const float *ci = a->coefficients.v + (j - 1) * vectors + start_i, *cj = a->coefficients.v + i * vectors + start_j;
+            const float *ci = a->coefficients.v + (j - 1) * vectors + start_i,
+                        *cj = a->coefficients.v + i * vectors + start_j;
             for (int64_t s = 0; s < n_i; s++) sum += (double)ci[s] * w->kernel[start_i + s];
             for (int64_t s = 0; s < n_j; s++) sum += (double)cj[s] * w->kernel[start_j + s];
             w->decision[pair] = sum;
@@ -399,8 +422,10 @@ static void svc_pairs(const LinearAttrs *a, int kernel, int64_t n, int64_t cols,
             w->r[i * n + j] = v;
             w->r[j * n + i] = 1 - v;
         }
-    if (n == 1) w->prob[0] = 1;
-    else couple(w->r, n, w->prob, w->q, w->qp);
+    if (n == 1)
+        w->prob[0] = 1;
+    else
+        couple(w->r, n, w->prob, w->q, w->qp);
 }
 
 static int64_t best_of(const double *z, int64_t n)
@@ -443,7 +468,7 @@ static sdx_status svc_run(Run *r)
         svc_pairs(a, kernel, n, cols, vectors, &w);
         double *z = a->prob_a.n ? w.prob : w.decision;
         int64_t label = best_of(w.vote, n); /* fitted probabilities may disagree with the votes; these decide */
-        if (!a->prob_a.n && n == 2) { /* positive speaks for the first class; scores stand in class order */
+        if (!a->prob_a.n && n == 2) {       /* positive speaks for the first class; scores stand in class order */
             z[1] = z[0];
             z[0] = -z[1];
         }

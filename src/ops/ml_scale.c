@@ -17,8 +17,14 @@ typedef struct ScaleAttrs {
 
 #define ML_OP(Name, signature, attr_table, versions, infer_fn, run_fn)                                                 \
     const OpDef sdx_op_ml_##Name = {                                                                                   \
-        .name = #Name, .domain = "ai.onnx.ml", .sig = signature, .attrs = attr_table,                                  \
-        .attrs_size = sizeof(ScaleAttrs), .vers = versions, .infer = infer_fn, .cpu = { NULL, run_fn },                \
+        .name = #Name,                                                                                                 \
+        .domain = "ai.onnx.ml",                                                                                        \
+        .sig = signature,                                                                                              \
+        .attrs = attr_table,                                                                                           \
+        .attrs_size = sizeof(ScaleAttrs),                                                                              \
+        .vers = versions,                                                                                              \
+        .infer = infer_fn,                                                                                             \
+        .cpu = { NULL, run_fn },                                                                                       \
     };
 static const OpVer number_vers[] = { { 1, { TS_ML } }, { 0 } };
 
@@ -31,7 +37,8 @@ static sdx_status per_feature(const Infer *c, int64_t n, const char *what)
     if (!x || n <= 1) return SDX_OK;
     Dim cols = x->rank ? x->dims[x->rank - 1] : 1;
     if (dim_differs(cols, n))
-        return sdx_infer_fail(c, "%s has %lld values; the input has %lld features", what, (long long)n, (long long)cols);
+        return sdx_infer_fail(c, "%s has %lld values; the input has %lld features", what, (long long)n,
+                              (long long)cols);
     return SDX_OK;
 }
 
@@ -61,7 +68,8 @@ static void scaler_range(void *arg, int64_t from, int64_t to, int worker)
     const ScaleJob *j = arg;
     for (int64_t i = from; i < to; i++) {
         int64_t f = i % j->cols;
-        j->y[i] = (float)((ml_get(j->x, i) - (double)list_at(&j->a->offset, f, 0)) * (double)list_at(&j->a->scale, f, 1));
+        j->y[i] = (float)((ml_get(j->x, i) - (double)list_at(&j->a->offset, f, 0)) *
+                          (double)list_at(&j->a->scale, f, 1));
     }
 }
 
@@ -107,8 +115,10 @@ static sdx_status normalizer_run(Run *r)
         double by = norm == NORM_MAX ? -INFINITY : 0;
         for (int64_t k = 0; k < cols; k++) {
             double v = ml_get(x, i * cols + k);
-            if (norm == NORM_MAX) by = v > by ? v : by;
-            else by += norm == NORM_L1 ? fabs(v) : v * v;
+            if (norm == NORM_MAX)
+                by = v > by ? v : by;
+            else
+                by += norm == NORM_L1 ? fabs(v) : v * v;
         }
         if (norm == NORM_L2) by = sqrt(by);
         for (int64_t k = 0; k < cols; k++) {
@@ -137,10 +147,10 @@ ML_OP(Binarizer, "T->T", binarizer_attrs, number_vers, floats_infer, binarizer_r
 
 /* -- Imputer: a value that stands for a missing one is replaced ---------------------------------------------------- */
 
-static const AttrSpec imputer_attrs[] = {
-    OP_FLOATS(ScaleAttrs, imputed_value_floats), OP_INTS(ScaleAttrs, imputed_value_int64s),
-    OP_FLOAT(ScaleAttrs, replaced_value_float, 0), OP_INT(ScaleAttrs, replaced_value_int64, 0), OP_ATTR_END
-};
+static const AttrSpec imputer_attrs[] = { OP_FLOATS(ScaleAttrs, imputed_value_floats),
+                                          OP_INTS(ScaleAttrs, imputed_value_int64s),
+                                          OP_FLOAT(ScaleAttrs, replaced_value_float, 0),
+                                          OP_INT(ScaleAttrs, replaced_value_int64, 0), OP_ATTR_END };
 
 static bool is_integer_input(DType d) { return d == DT_INT32 || d == DT_INT64; }
 
@@ -167,8 +177,10 @@ static sdx_status imputer_run(Run *r)
             const IntList *l = &a->imputed_value_int64s;
             int64_t v = sdx_tensor_get_int(x, i);
             if (v == a->replaced_value_int64) v = l->v[l->n == 1 ? 0 : i % cols];
-            if (x->dtype == DT_INT64) ((int64_t *)y.data)[i] = v;
-            else ((int32_t *)y.data)[i] = (int32_t)v;
+            if (x->dtype == DT_INT64)
+                ((int64_t *)y.data)[i] = v;
+            else
+                ((int32_t *)y.data)[i] = (int32_t)v;
             continue;
         }
         double v = ml_get(x, i);
@@ -181,9 +193,8 @@ ML_OP(Imputer, "T->T", imputer_attrs, number_vers, imputer_infer, imputer_run)
 
 /* -- OneHotEncoder: a new last axis, 1 at the category that the value is -------------------------------------------- */
 
-static const AttrSpec onehot_attrs[] = {
-    OP_INTS(ScaleAttrs, cats_int64s), OP_STRS(ScaleAttrs, cats_strings), OP_INT(ScaleAttrs, zeros, 1), OP_ATTR_END
-};
+static const AttrSpec onehot_attrs[] = { OP_INTS(ScaleAttrs, cats_int64s), OP_STRS(ScaleAttrs, cats_strings),
+                                         OP_INT(ScaleAttrs, zeros, 1), OP_ATTR_END };
 
 static sdx_status onehot_infer(Infer *c)
 {
@@ -223,8 +234,10 @@ static sdx_status onehot_run(Run *r)
             int64_t id = x->dtype == DT_INT64 ? ((const int64_t *)x->data)[i] : whole ? (int64_t)v : 0;
             while (k < n && !(whole && a->cats_int64s.v[k] == id)) k++;
         }
-        if (k < n) y[i * n + k] = 1;
-        else if (!a->zeros) return sdx_run_fail(r, "element %lld is in no category", (long long)i);
+        if (k < n)
+            y[i * n + k] = 1;
+        else if (!a->zeros)
+            return sdx_run_fail(r, "element %lld is in no category", (long long)i);
     }
     return SDX_OK;
 }
@@ -241,12 +254,16 @@ static sdx_status vectorizer_infer(Infer *c)
     const ScaleAttrs *a = c->args;
     int64_t total = 0;
     if (a->inputdimensions.v && a->inputdimensions.n != c->n_in)
-        return sdx_infer_fail(c, "inputdimensions has %lld values for %d inputs", (long long)a->inputdimensions.n, c->n_in);
+        return sdx_infer_fail(c, "inputdimensions has %lld values for %d inputs", (long long)a->inputdimensions.n,
+                              c->n_in);
     for (int i = 0; i < c->n_in; i++) {
         TRY(infer_rank_between(c, i, 1, 2, "an input"));
         const Shape *x = infer_shape(c, i);
-        int64_t n = a->inputdimensions.v ? a->inputdimensions.v[i] : x && sdx_dim_is_const(x->dims[x->rank - 1]) ? x->dims[x->rank - 1] : -1;
-        if (a->inputdimensions.v && (n < 0 || n > INT32_MAX)) return sdx_infer_fail(c, "inputdimensions[%d] is %lld", i, (long long)n);
+        int64_t n = a->inputdimensions.v                          ? a->inputdimensions.v[i]
+                    : x && sdx_dim_is_const(x->dims[x->rank - 1]) ? x->dims[x->rank - 1]
+                                                                  : -1;
+        if (a->inputdimensions.v && (n < 0 || n > INT32_MAX))
+            return sdx_infer_fail(c, "inputdimensions[%d] is %lld", i, (long long)n);
         total = n < 0 || total < 0 ? -1 : total + n;
     }
     return sdx_ml_infer_rows(c, 0, total < 0 ? SDX_DIM_UNKNOWN : total);
@@ -258,7 +275,8 @@ static sdx_status vectorizer_run(Run *r)
     int64_t rows = ml_rows(&r->in[0]->t), total = 0;
     for (int i = 0; i < r->n_in; i++) {
         if (ml_rows(&r->in[i]->t) != rows)
-            return sdx_run_fail(r, "input %d has %lld rows; input 0 has %lld", i, (long long)ml_rows(&r->in[i]->t), (long long)rows);
+            return sdx_run_fail(r, "input %d has %lld rows; input 0 has %lld", i, (long long)ml_rows(&r->in[i]->t),
+                                (long long)rows);
         total += a->inputdimensions.v ? a->inputdimensions.v[i] : ml_cols(&r->in[i]->t);
     }
     void *out;
@@ -286,8 +304,10 @@ static sdx_status extractor_infer(Infer *c)
     Dim n = 1;
     for (int k = 0; index && k < index->rank; k++) n = infer_mul(c, n, index->dims[k]);
     Dim *y = infer_out_rank(c, 0, x->rank == 1 ? 2 : x->rank);
-    if (x->rank == 1) y[0] = 1;
-    else memcpy(y, x->dims, (size_t)(x->rank - 1) * sizeof *y);
+    if (x->rank == 1)
+        y[0] = 1;
+    else
+        memcpy(y, x->dims, (size_t)(x->rank - 1) * sizeof *y);
     y[x->rank == 1 ? 1 : x->rank - 1] = index ? n : SDX_DIM_UNKNOWN;
     return SDX_OK;
 }
@@ -308,7 +328,8 @@ static sdx_status extractor_run(Run *r)
     for (int64_t k = 0; k < n; k++) {
         int64_t at = ((const int64_t *)index->data)[k];
         if (at < 0 || at >= cols)
-            return sdx_run_fail(r, "index %lld is %lld; it must lie in [0, %lld)", (long long)k, (long long)at, (long long)cols);
+            return sdx_run_fail(r, "index %lld is %lld; it must lie in [0, %lld)", (long long)k, (long long)at,
+                                (long long)cols);
         for (int64_t i = 0; i < rows; i++)
             memcpy((char *)y + (size_t)(i * n + k) * es, (const char *)x->data + (size_t)(i * cols + at) * es, es);
     }

@@ -112,14 +112,19 @@ static sdx_status nms_run(Run *r)
 {
     const NmsAttrs *a = r->args;
     const Tensor *boxes = &r->in[0]->t, *scores = &r->in[1]->t;
-    NmsJob j = { .boxes = boxes->data, .scores = scores->data, .n = boxes->dims[1], .classes = scores->dims[1],
-                 .center = a->center_point_box != 0, .filter = r->n_in > 4 && r->in[4] };
+    NmsJob j = { .boxes = boxes->data,
+                 .scores = scores->data,
+                 .n = boxes->dims[1],
+                 .classes = scores->dims[1],
+                 .center = a->center_point_box != 0,
+                 .filter = r->n_in > 4 && r->in[4] };
     int64_t lists = scores->dims[0] * j.classes, most = 0;
     if (r->n_in > 2 && r->in[2] && sdx_tensor_count(&r->in[2]->t)) most = sdx_tensor_get_int(&r->in[2]->t, 0);
     j.most = most < 0 ? 0 : most < j.n ? most : j.n;
     j.iou = (float)nms_scalar(r, 3, 0);
     j.threshold = (float)nms_scalar(r, 4, 0);
-    if (!(j.iou >= 0 && j.iou <= 1)) return sdx_run_fail(r, "iou_threshold is %g; it must lie in [0, 1]", (double)j.iou);
+    if (!(j.iou >= 0 && j.iou <= 1))
+        return sdx_run_fail(r, "iou_threshold is %g; it must lie in [0, 1]", (double)j.iou);
     if (j.n > INT32_MAX) return sdx_run_fail(r, "%lld boxes are too many", (long long)j.n);
     size_t workers = (size_t)sdx_pool_threads(r->pool), sel, cand, kept;
     if (!sdx_mul_size(&sel, (size_t)lists, (size_t)j.most * sizeof(int32_t)) ||
@@ -130,7 +135,8 @@ static sdx_status nms_run(Run *r)
     j.candidates = sdx_run_heap(r, cand);
     j.kept = sdx_run_heap(r, kept);
     j.count = sdx_run_heap(r, (size_t)lists * sizeof(int64_t));
-    if (!j.selected || !j.candidates || !j.kept || !j.count) return sdx_fail(r->err, SDX_OUT_OF_MEMORY, "out of memory");
+    if (!j.selected || !j.candidates || !j.kept || !j.count)
+        return sdx_fail(r->err, SDX_OUT_OF_MEMORY, "out of memory");
     if (lists) sdx_run_range(r, lists, grain_for(8 * j.n), nms_range, &j);
 
     int64_t total = 0;
@@ -150,7 +156,12 @@ static sdx_status nms_run(Run *r)
 static const OpVer nms_vers[] = { { 11, { 0 } }, { 10, { 0 } }, { 0 } };
 
 const OpDef sdx_op_NonMaxSuppression = {
-    .name = "NonMaxSuppression", .sig = "f32,f32,i64?,f32?,f32?->i64", .attrs = nms_attrs,
-    .attrs_size = sizeof(NmsAttrs), .vers = nms_vers, .flags = OP_DATA_SHAPE, .infer = nms_infer,
+    .name = "NonMaxSuppression",
+    .sig = "f32,f32,i64?,f32?,f32?->i64",
+    .attrs = nms_attrs,
+    .attrs_size = sizeof(NmsAttrs),
+    .vers = nms_vers,
+    .flags = OP_DATA_SHAPE,
+    .infer = nms_infer,
     .cpu = { NULL, nms_run },
 };

@@ -13,9 +13,18 @@
 /* -- attributes ---------------------------------------------------------------------------------------------------- */
 
 /* List attributes of typed structs. Absent without default: n == 0, v == NULL. */
-typedef struct IntList { int64_t n; const int64_t *v; } IntList;
-typedef struct FloatList { int64_t n; const float *v; } FloatList;
-typedef struct StrList { int64_t n; const Str *v; } StrList;
+typedef struct IntList {
+    int64_t n;
+    const int64_t *v;
+} IntList;
+typedef struct FloatList {
+    int64_t n;
+    const float *v;
+} FloatList;
+typedef struct StrList {
+    int64_t n;
+    const Str *v;
+} StrList;
 
 typedef struct AttrSpec {
     const char *name; /* NULL ends the table */
@@ -24,25 +33,64 @@ typedef struct AttrSpec {
                          TYPE const Type * */
     uint16_t offset;  /* of the field in the operator's struct */
     bool required;
-    int64_t i;        /* defaults */
+    int64_t i; /* defaults */
     float f;
     const char *s;
 } AttrSpec;
 
-#define OP_INT(S, field, dflt) { .name = #field, .type = ATTR_INT, .offset = offsetof(S, field), .i = (dflt) }
+#define OP_INT(S, field, dflt)                                                                                         \
+    {                                                                                                                  \
+        .name = #field, .type = ATTR_INT, .offset = offsetof(S, field), .i = (dflt)                                    \
+    }
 #define OP_INT_ABSENT INT64_MIN /* default of an integer whose absence means something */
-#define OP_INT_REQ(S, field) { .name = #field, .type = ATTR_INT, .offset = offsetof(S, field), .required = true }
-#define OP_FLOAT(S, field, dflt) { .name = #field, .type = ATTR_FLOAT, .offset = offsetof(S, field), .f = (dflt) }
-#define OP_FLOAT_REQ(S, field) { .name = #field, .type = ATTR_FLOAT, .offset = offsetof(S, field), .required = true }
-#define OP_STR(S, field, dflt) { .name = #field, .type = ATTR_STRING, .offset = offsetof(S, field), .s = (dflt) }
-#define OP_STR_REQ(S, field) { .name = #field, .type = ATTR_STRING, .offset = offsetof(S, field), .required = true }
-#define OP_INTS(S, field) { .name = #field, .type = ATTR_INTS, .offset = offsetof(S, field) }
-#define OP_FLOATS(S, field) { .name = #field, .type = ATTR_FLOATS, .offset = offsetof(S, field) }
-#define OP_STRS(S, field) { .name = #field, .type = ATTR_STRINGS, .offset = offsetof(S, field) }
-#define OP_TENSOR(S, field) { .name = #field, .type = ATTR_TENSOR, .offset = offsetof(S, field) }
-#define OP_GRAPH_REQ(S, field) { .name = #field, .type = ATTR_GRAPH, .offset = offsetof(S, field), .required = true }
-#define OP_ATTR(S, field, kind) { .name = #field, .type = (kind), .offset = offsetof(S, field) }
-#define OP_ATTR_END { .name = NULL }
+#define OP_INT_REQ(S, field)                                                                                           \
+    {                                                                                                                  \
+        .name = #field, .type = ATTR_INT, .offset = offsetof(S, field), .required = true                               \
+    }
+#define OP_FLOAT(S, field, dflt)                                                                                       \
+    {                                                                                                                  \
+        .name = #field, .type = ATTR_FLOAT, .offset = offsetof(S, field), .f = (dflt)                                  \
+    }
+#define OP_FLOAT_REQ(S, field)                                                                                         \
+    {                                                                                                                  \
+        .name = #field, .type = ATTR_FLOAT, .offset = offsetof(S, field), .required = true                             \
+    }
+#define OP_STR(S, field, dflt)                                                                                         \
+    {                                                                                                                  \
+        .name = #field, .type = ATTR_STRING, .offset = offsetof(S, field), .s = (dflt)                                 \
+    }
+#define OP_STR_REQ(S, field)                                                                                           \
+    {                                                                                                                  \
+        .name = #field, .type = ATTR_STRING, .offset = offsetof(S, field), .required = true                            \
+    }
+#define OP_INTS(S, field)                                                                                              \
+    {                                                                                                                  \
+        .name = #field, .type = ATTR_INTS, .offset = offsetof(S, field)                                                \
+    }
+#define OP_FLOATS(S, field)                                                                                            \
+    {                                                                                                                  \
+        .name = #field, .type = ATTR_FLOATS, .offset = offsetof(S, field)                                              \
+    }
+#define OP_STRS(S, field)                                                                                              \
+    {                                                                                                                  \
+        .name = #field, .type = ATTR_STRINGS, .offset = offsetof(S, field)                                             \
+    }
+#define OP_TENSOR(S, field)                                                                                            \
+    {                                                                                                                  \
+        .name = #field, .type = ATTR_TENSOR, .offset = offsetof(S, field)                                              \
+    }
+#define OP_GRAPH_REQ(S, field)                                                                                         \
+    {                                                                                                                  \
+        .name = #field, .type = ATTR_GRAPH, .offset = offsetof(S, field), .required = true                             \
+    }
+#define OP_ATTR(S, field, kind)                                                                                        \
+    {                                                                                                                  \
+        .name = #field, .type = (kind), .offset = offsetof(S, field)                                                   \
+    }
+#define OP_ATTR_END                                                                                                    \
+    {                                                                                                                  \
+        .name = NULL                                                                                                   \
+    }
 
 /* -- versions ------------------------------------------------------------------------------------------------------ */
 
@@ -84,8 +132,8 @@ sdx_status sdx_infer_set_ints(Infer *c, int o, const DimVal *v, int n);
 sdx_status sdx_infer_graph(const Infer *c, Graph *body, const Type *const *in, int n_in, Type *out, int n_out);
 
 /* Helpers shared by families. Each fails with a text that names the shapes and the rule. */
-sdx_status sdx_infer_same_shape(Infer *c);              /* out 0 has the shape of in 0 */
-sdx_status sdx_infer_broadcast(Infer *c);               /* out 0 = all inputs broadcast */
+sdx_status sdx_infer_same_shape(Infer *c);                                   /* out 0 has the shape of in 0 */
+sdx_status sdx_infer_broadcast(Infer *c);                                    /* out 0 = all inputs broadcast */
 sdx_status sdx_infer_axis(const Infer *c, int64_t axis, int rank, int *out); /* normalises; fails outside [-r, r) */
 sdx_status sdx_infer_broadcast_shapes(const Infer *c, const Shape *a, const Shape *b, Shape *out);
 /* Records INVALID_MODEL with the node's description in front. */
@@ -105,13 +153,13 @@ typedef struct Prepare {
     const bool *in_const;   /* content of in[i] will not change for the life of the plan */
     Arena *arena;           /* plan lifetime */
     const Kern *kern;
-    int threads;            /* of the pool the run may use, for scratch only: never let results depend on it */
-    bool flush_subnormals;  /* multiply-accumulate kernels flush (levels default and fast) */
-    bool may_round;         /* kernels may round differently from the definition (levels default and fast) */
-    PackCache *packs;       /* packed weights, shared by plans and sessions */
+    int threads;           /* of the pool the run may use, for scratch only: never let results depend on it */
+    bool flush_subnormals; /* multiply-accumulate kernels flush (levels default and fast) */
+    bool may_round;        /* kernels may round differently from the definition (levels default and fast) */
+    PackCache *packs;      /* packed weights, shared by plans and sessions */
     /* results */
-    void *state;            /* handed to run */
-    size_t scratch;         /* bytes of SDX_ALIGN-aligned scratch per run */
+    void *state;    /* handed to run */
+    size_t scratch; /* bytes of SDX_ALIGN-aligned scratch per run */
     Err *err;
 } Prepare;
 
@@ -161,17 +209,17 @@ typedef struct OpCpu {
     sdx_status (*run)(Run *r);         /* NULL: no CPU implementation (internal or legalised forms only) */
 } OpCpu;
 
-enum { /* OpDef.flags */
-    OP_INPLACE = 1,        /* out 0 may overwrite in 0 (same size) */
-    OP_INPLACE_ANY = 2,    /* out 0 may overwrite any input of the same shape and type (elementwise) */
-    OP_VIEW = 4,           /* out 0 has the bytes of in 0 (Reshape and kin): no step is run when planned */
-    OP_F32_MATH = 8,       /* float math is written for float only: storage floats are widened around it */
-    OP_BYTE_MOVER = 16,    /* moves elements without looking: sub-byte types are unpacked around it */
-    OP_RANDOM = 32,        /* not a function of its inputs: never folded or merged */
-    OP_DATA_SHAPE = 64,    /* output shapes depend on input contents beyond what infer can know */
-    OP_ELEMENTWISE = 128,  /* pointwise over broadcast inputs */
-    OP_CONTROL = 256,      /* runs nested graphs */
-    OP_LAZY_PACK = 512    /* packs constant inputs in prepare */
+enum {                       /* OpDef.flags */
+       OP_INPLACE = 1,       /* out 0 may overwrite in 0 (same size) */
+       OP_INPLACE_ANY = 2,   /* out 0 may overwrite any input of the same shape and type (elementwise) */
+       OP_VIEW = 4,          /* out 0 has the bytes of in 0 (Reshape and kin): no step is run when planned */
+       OP_F32_MATH = 8,      /* float math is written for float only: storage floats are widened around it */
+       OP_BYTE_MOVER = 16,   /* moves elements without looking: sub-byte types are unpacked around it */
+       OP_RANDOM = 32,       /* not a function of its inputs: never folded or merged */
+       OP_DATA_SHAPE = 64,   /* output shapes depend on input contents beyond what infer can know */
+       OP_ELEMENTWISE = 128, /* pointwise over broadcast inputs */
+       OP_CONTROL = 256,     /* runs nested graphs */
+       OP_LAZY_PACK = 512    /* packs constant inputs in prepare */
 };
 
 struct OpDef {

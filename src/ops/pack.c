@@ -12,9 +12,9 @@
 typedef struct Pack {
     struct Pack *next; /* in its bucket */
     const char *key;
-    unsigned variant;  /* of the kernels and their treatment of subnormals */
+    unsigned variant; /* of the kernels and their treatment of subnormals */
     uint32_t hash;
-    Tensor src;        /* type and shape */
+    Tensor src; /* type and shape */
     size_t src_nbytes, nbytes;
     struct Hold *holds;
     Alloc alloc;
@@ -71,9 +71,8 @@ static uint32_t pack_hash(const Wanted *w)
 
 static bool pack_matches(const Pack *p, const Wanted *w)
 {
-    return p->hash == w->hash && p->nbytes == w->nbytes && p->variant == w->variant &&
-           p->src.dtype == w->src->dtype && !strcmp(p->key, w->key) && p->alloc.alloc == w->alloc->alloc &&
-           p->alloc.user == w->alloc->user &&
+    return p->hash == w->hash && p->nbytes == w->nbytes && p->variant == w->variant && p->src.dtype == w->src->dtype &&
+           !strcmp(p->key, w->key) && p->alloc.alloc == w->alloc->alloc && p->alloc.user == w->alloc->user &&
            sdx_dims_equal(p->src.dims, p->src.rank, w->src->dims, w->src->rank);
 }
 
@@ -114,8 +113,14 @@ static Pack *pack_create(const Wanted *w)
     if (!sdx_add_size(&total, head, w->nbytes)) return NULL;
     Pack *p = sdx_alloc(w->alloc, total);
     if (!p) return NULL;
-    *p = (Pack){ .key = (char *)(p + 1), .variant = w->variant, .hash = w->hash, .src = *w->src,
-                 .src_nbytes = w->src_nbytes, .nbytes = w->nbytes, .alloc = *w->alloc, .data = (char *)p + head };
+    *p = (Pack){ .key = (char *)(p + 1),
+                 .variant = w->variant,
+                 .hash = w->hash,
+                 .src = *w->src,
+                 .src_nbytes = w->src_nbytes,
+                 .nbytes = w->nbytes,
+                 .alloc = *w->alloc,
+                 .data = (char *)p + head };
     memcpy(p + 1, w->key, key_size);
     return p;
 }
@@ -231,7 +236,10 @@ sdx_status sdx_prepare_derive(Prepare *p, const char *key, size_t nbytes,
     char own[160];
     snprintf(own, sizeof own, "%s of %p", key, p->node->args);
     Tensor none = { .dtype = DT_UINT8, .rank = 1, .data = p->node->args };
-    Wanted w = { .key = own, .variant = p->kern->level * 2 + p->flush_subnormals, .nbytes = nbytes, .src = &none,
+    Wanted w = { .key = own,
+                 .variant = p->kern->level * 2 + p->flush_subnormals,
+                 .nbytes = nbytes,
+                 .src = &none,
                  .alloc = p->packs->alloc };
     w.hash = pack_hash(&w);
     return packs_get(p->packs, &w, make, user, out, p->err);

@@ -8,7 +8,7 @@
 #include "ops/axis3.h"
 #include "ops/dims.h"
 #include "ops/nhwc.h"
-#include "ops/pool.h"
+#include "ops/pool_op.h"
 
 static const AttrSpec maxpool_nhwc_attrs[] = { OP_WINDOW_ATTRS, OP_WINDOW_DILATIONS, OP_WINDOW_CEIL, OP_ATTR_END };
 static const AttrSpec avgpool_nhwc_attrs[] = { OP_WINDOW_ATTRS, OP_WINDOW_DILATIONS, OP_WINDOW_CEIL,
@@ -49,14 +49,15 @@ typedef struct PoolNhwcJob {
 /* How elements of a type are joined. */
 typedef struct Join {
     Map2 *map;
-    size_t size;       /* of an element */
-    float identity;    /* of floats; others are bytes */
+    size_t size;    /* of an element */
+    float identity; /* of floats; others are bytes */
     uint8_t low;
 } Join;
 
 static void fill_identity(const Join *j, void *y, int64_t n)
 {
-    if (j->size == 1) memset(y, j->low, (size_t)n);
+    if (j->size == 1)
+        memset(y, j->low, (size_t)n);
     else
         for (int64_t i = 0; i < n; i++) ((float *)y)[i] = j->identity;
 }
@@ -100,8 +101,10 @@ static void pool_pixels(const PoolNhwcState *st, const float *x, int64_t row, bo
     for (int64_t i = 0; i < pool->w.ax[pool->w.n - 1].out; i++, y += c) {
         size_t n = any ? pool_taps(pool, x, c, o, lo, hi, i, taps) : 0;
         float count = (float)(cells * pool->count[pool->w.n - 1][i]);
-        if (!mean) pool->kern->max_taps_f32(y, taps, n, (size_t)c, 1);
-        else pool->kern->mean_taps_f32(y, taps, n, (size_t)c, 1, count > 0 ? count : 1);
+        if (!mean)
+            pool->kern->max_taps_f32(y, taps, n, (size_t)c, 1);
+        else
+            pool->kern->mean_taps_f32(y, taps, n, (size_t)c, 1, count > 0 ? count : 1);
     }
 }
 
@@ -113,7 +116,9 @@ static void maxpool_nhwc_rows(void *arg, int64_t from, int64_t to, int worker)
     for (int64_t u = from; u < to && pool_by_taps(pool); u++)
         pool_pixels(j->st, j->x + u / pool->rows * pool->in_size * j->st->channels, u % pool->rows, false,
                     j->y + u * pixels * j->st->channels);
-    const Join join = { .map = pool->kern->map2[SDX_K_f32][SDX_MAP2_max], .size = sizeof(float), .identity = -INFINITY };
+    const Join join = { .map = pool->kern->map2[SDX_K_f32][SDX_MAP2_max],
+                        .size = sizeof(float),
+                        .identity = -INFINITY };
     for (int64_t u = from; u < to && !pool_by_taps(pool); u++)
         pool_row(j->st, j->x + u / pool->rows * pool->in_size * j->st->channels, u % pool->rows, &join,
                  j->y + u * pixels * j->st->channels);
@@ -181,13 +186,25 @@ static const OpVer maxpool_nhwc_vers[] = { { 1, { TS_F32 | TS_F16 | TS_BF16 | TS
 static const OpVer avgpool_nhwc_vers[] = { { 1, { TS_F32 | TS_F16 | TS_BF16 } }, { 0 } };
 
 const OpDef sdx_op_sdx_MaxPool = {
-    .name = "MaxPool", .domain = "sdx", .sig = "T->T", .attrs = maxpool_nhwc_attrs, .attrs_size = sizeof(PoolAttrs),
-    .vers = maxpool_nhwc_vers, .flags = OP_F32_MATH, .infer = pool_nhwc_infer,
+    .name = "MaxPool",
+    .domain = "sdx",
+    .sig = "T->T",
+    .attrs = maxpool_nhwc_attrs,
+    .attrs_size = sizeof(PoolAttrs),
+    .vers = maxpool_nhwc_vers,
+    .flags = OP_F32_MATH,
+    .infer = pool_nhwc_infer,
     .cpu = { pool_nhwc_prepare, maxpool_nhwc_run },
 };
 
 const OpDef sdx_op_sdx_AveragePool = {
-    .name = "AveragePool", .domain = "sdx", .sig = "T->T", .attrs = avgpool_nhwc_attrs,
-    .attrs_size = sizeof(PoolAttrs), .vers = avgpool_nhwc_vers, .flags = OP_F32_MATH, .infer = pool_nhwc_infer,
+    .name = "AveragePool",
+    .domain = "sdx",
+    .sig = "T->T",
+    .attrs = avgpool_nhwc_attrs,
+    .attrs_size = sizeof(PoolAttrs),
+    .vers = avgpool_nhwc_vers,
+    .flags = OP_F32_MATH,
+    .infer = pool_nhwc_infer,
     .cpu = { pool_nhwc_prepare, avgpool_nhwc_run },
 };

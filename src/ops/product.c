@@ -19,14 +19,16 @@ static void product_pack(void *user, void *dst, const Tensor *src)
     const GemmPlan *g = &a->q->plan;
     size_t panels = (g->n + a->kern->gemm_f32_nr - 1) / a->kern->gemm_f32_nr;
     for (int64_t i = 0; i < a->count; i++)
-        sdx_gemm_f32_pack(a->kern, (const float *)src->data + a->first + i * a->step, g->ldb, g->b_form, g->k, g->n, 0, panels,
-                          a->flush, (float *)dst + (size_t)i * a->floats);
+        sdx_gemm_f32_pack(a->kern, (const float *)src->data + a->first + i * a->step, g->ldb, g->b_form, g->k, g->n, 0,
+                          panels, a->flush, (float *)dst + (size_t)i * a->floats);
 }
 
 sdx_status sdx_product_pack(Prepare *p, Product *q, int i, int64_t first, int64_t count, int64_t step,
                             int64_t *packed_step)
 {
-    PackArgs a = { .kern = p->kern, .q = q, .first = first, .count = count, .step = step, .flush = p->flush_subnormals };
+    PackArgs a = {
+        .kern = p->kern, .q = q, .first = first, .count = count, .step = step, .flush = p->flush_subnormals
+    };
     size_t floats, nbytes;
     if (!sdx_gemm_f32_pack_size(p->kern, q->plan.k, q->plan.n, &a.floats) ||
         !sdx_add_size(&floats, a.floats, SDX_ALIGN / sizeof(float) - 1))
@@ -35,8 +37,9 @@ sdx_status sdx_product_pack(Prepare *p, Product *q, int i, int64_t first, int64_
     if (!sdx_mul_size(&nbytes, a.floats, (size_t)count) || !sdx_mul_size(&nbytes, nbytes, sizeof(float)))
         return sdx_prepare_fail(p, SDX_LIMIT_BYTES, "packed weights do not fit the address space");
     char key[96];
-    snprintf(key, sizeof key, "gemm_f32 nr%u %zux%zu ld%zu form%u at%lld n%lld*%lld%s", p->kern->gemm_f32_nr, q->plan.k, q->plan.n,
-             q->plan.ldb, q->plan.b_form, (long long)first, (long long)count, (long long)step, a.flush ? " flush" : "");
+    snprintf(key, sizeof key, "gemm_f32 nr%u %zux%zu ld%zu form%u at%lld n%lld*%lld%s", p->kern->gemm_f32_nr, q->plan.k,
+             q->plan.n, q->plan.ldb, q->plan.b_form, (long long)first, (long long)count, (long long)step,
+             a.flush ? " flush" : "");
     const void *packed;
     TRY(sdx_prepare_pack(p, i, key, nbytes, product_pack, &a, &packed));
     q->packed = packed;
@@ -83,8 +86,9 @@ static void product_range(void *arg, int64_t from, int64_t to, int worker)
             at_b += rest % q->dims[k] * q->step_b[k];
             rest /= q->dims[k];
         }
-        GemmF32 g = { .a = j->a + at_a, .b = (q->packed ? q->packed : j->b) + at_b, .c = j->c + batch * q->step_c,
-                      .epi = *j->epi };
+        GemmF32 g = {
+            .a = j->a + at_a, .b = (q->packed ? q->packed : j->b) + at_b, .c = j->c + batch * q->step_c, .epi = *j->epi
+        };
         sdx_gemm_f32_chunk(q->kern, &q->plan, &g, (size_t)(u % chunks), scratch);
     }
     sdx_fpenv_restore(caller);

@@ -10,15 +10,15 @@
 
 typedef struct Product {
     GemmPlan plan;
-    int n_batch;               /* batch axes, outermost first; 0: one product */
+    int n_batch; /* batch axes, outermost first; 0: one product */
     int64_t dims[SDX_MAX_RANK];
     int64_t step_a[SDX_MAX_RANK], step_b[SDX_MAX_RANK]; /* in elements; 0 repeats */
-    int64_t batches;           /* filled by sdx_product_plan */
-    int64_t step_c;            /* results lie one after the other */
-    const float *packed;       /* of the right operand: step_b counts floats in here */
+    int64_t batches;                                    /* filled by sdx_product_plan */
+    int64_t step_c;                                     /* results lie one after the other */
+    const float *packed;                                /* of the right operand: step_b counts floats in here */
     size_t scratch_at, worker_scratch;
     const Kern *kern;
-    bool flush;                /* subnormals count as zero */
+    bool flush; /* subnormals count as zero */
 } Product;
 
 /* Packs constant input i, from element `first` on `count` matrices of k x n with leading dimension ldb lying `step`

@@ -12,8 +12,8 @@ typedef struct QAddAttrs {
 } QAddAttrs;
 
 static const AttrSpec qadd_attrs[] = {
-    OP_INT(QAddAttrs, a_zero, 0), OP_INT(QAddAttrs, b_zero, 0),  OP_INT(QAddAttrs, y_zero, 0),
-    OP_INT_REQ(QAddAttrs, lo),    OP_INT_REQ(QAddAttrs, hi),     OP_INT_REQ(QAddAttrs, to),
+    OP_INT(QAddAttrs, a_zero, 0),     OP_INT(QAddAttrs, b_zero, 0),     OP_INT(QAddAttrs, y_zero, 0),
+    OP_INT_REQ(QAddAttrs, lo),        OP_INT_REQ(QAddAttrs, hi),        OP_INT_REQ(QAddAttrs, to),
     OP_FLOAT_REQ(QAddAttrs, a_scale), OP_FLOAT_REQ(QAddAttrs, b_scale), OP_ATTR_END,
 };
 
@@ -78,6 +78,13 @@ static sdx_status qadd_run(Run *r)
 static const OpVer qadd_vers[] = { { 1, { TS_I8 | TS_U8, TS_I8 | TS_U8 } }, { 0 } };
 
 const OpDef sdx_op_sdx_QAdd = {
-    .name = "QAdd", .domain = "sdx", .sig = "T,U->any", .attrs = qadd_attrs, .attrs_size = sizeof(QAddAttrs),
-    .vers = qadd_vers, .flags = OP_ELEMENTWISE, .infer = qadd_infer, .cpu = { qadd_prepare, qadd_run },
+    .name = "QAdd",
+    .domain = "sdx",
+    .sig = "T,U->any",
+    .attrs = qadd_attrs,
+    .attrs_size = sizeof(QAddAttrs),
+    .vers = qadd_vers,
+    .flags = OP_ELEMENTWISE,
+    .infer = qadd_infer,
+    .cpu = { qadd_prepare, qadd_run },
 };

@@ -124,8 +124,9 @@ static sdx_status qconv_run(Run *r)
     sdx_iconv_columns(st->kern, &st->geo.plan, st->packed, st->x_signed, (int32_t)a->x_zero,
                       r->n_in > IN_B && r->in[IN_B] ? r->in[IN_B]->t.data : NULL, col);
     QConvJob j = { .st = st, .scratch = (char *)r->scratch + st->col_nbytes };
-    j.conv = (Iconv){ .x = r->in[IN_X]->t.data, .w = st->packed, .y = y, .x_signed = st->x_signed,
-                      .zx = (int32_t)a->x_zero };
+    j.conv = (Iconv){
+        .x = r->in[IN_X]->t.data, .w = st->packed, .y = y, .x_signed = st->x_signed, .zx = (int32_t)a->x_zero
+    };
     j.conv.out = (IgemmOut){ .kind = a->to == DT_INT8 ? SDX_IOUT_I8 : SDX_IOUT_U8,
                              .col = col,
                              .scale = r->in[IN_M]->t.data,
@@ -140,7 +141,13 @@ static sdx_status qconv_run(Run *r)
 static const OpVer qconv_vers[] = { { 1, { TS_I8 | TS_U8, TS_I8 | TS_U8 } }, { 0 } };
 
 const OpDef sdx_op_sdx_QConv = {
-    .name = "QConv", .domain = "sdx", .sig = "T,U,f32,i32?->any", .attrs = qconv_attrs,
-    .attrs_size = sizeof(QConvAttrs), .vers = qconv_vers, .flags = OP_LAZY_PACK, .infer = qconv_infer,
+    .name = "QConv",
+    .domain = "sdx",
+    .sig = "T,U,f32,i32?->any",
+    .attrs = qconv_attrs,
+    .attrs_size = sizeof(QConvAttrs),
+    .vers = qconv_vers,
+    .flags = OP_LAZY_PACK,
+    .infer = qconv_infer,
     .cpu = { qconv_prepare, qconv_run },
 };

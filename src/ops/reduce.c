@@ -38,10 +38,10 @@ static const struct {
 /* -- the walk ------------------------------------------------------------------------------------------------------ */
 
 typedef struct ReduceWalk {
-    int n;               /* axes, alternately kept and reduced */
+    int n; /* axes, alternately kept and reduced */
     int64_t dims[SDX_MAX_RANK];
-    bool first_reduced;  /* axis 0 is reduced */
-    int64_t count;       /* elements per result */
+    bool first_reduced; /* axis 0 is reduced */
+    int64_t count;      /* elements per result */
     int64_t results;
     int out_rank;
     int64_t out_dims[SDX_MAX_RANK];
@@ -54,8 +54,10 @@ static void reduce_walk(ReduceWalk *w, const Tensor *x, const bool *mask, bool k
     w->results = 1;
     bool last = false;
     for (int k = 0; k < x->rank; k++) {
-        if (mask[k]) w->count *= x->dims[k];
-        else w->results *= x->dims[k];
+        if (mask[k])
+            w->count *= x->dims[k];
+        else
+            w->results *= x->dims[k];
         if (!mask[k] || keepdims) w->out_dims[w->out_rank++] = mask[k] ? 1 : x->dims[k];
         if (x->dims[k] == 1) continue;
         if (w->n && last == mask[k]) {
@@ -91,9 +93,15 @@ static void reduce_range(void *arg, int64_t from, int64_t to, int worker)
     }
 }
 
-static void reduce_pass(const Run *r, Reduce *fn, size_t es, const void *x, void *y, int64_t outer, int64_t n, int64_t inner)
+static void reduce_pass(const Run *r, Reduce *fn, size_t es, const void *x, void *y, int64_t outer, int64_t n,
+                        int64_t inner)
 {
-    PassJob j = { .fn = fn, .x = x, .y = y, .es = es, .n = n, .inner = inner,
+    PassJob j = { .fn = fn,
+                  .x = x,
+                  .y = y,
+                  .es = es,
+                  .n = n,
+                  .inner = inner,
                   .blocks = inner == 1 ? 1 : (inner + REDUCE_WIDTH - 1) / REDUCE_WIDTH };
     sdx_run_range(r, outer * j.blocks, grain_for(n * (inner < REDUCE_WIDTH ? inner : REDUCE_WIDTH)), reduce_range, &j);
 }
@@ -150,7 +158,8 @@ static sdx_status reduce_all(Run *r, const Kern *kern, const ReduceWalk *w, DTyp
             dst = sdx_run_heap(r, nbytes);
             TRY_MEM(dst, r->err);
         }
-        reduce_pass(r, reduce_kernel(kern, dtype, left == reduced - 1 ? first : steps[op].next), es, x, dst, outer, n, inner);
+        reduce_pass(r, reduce_kernel(kern, dtype, left == reduced - 1 ? first : steps[op].next), es, x, dst, outer, n,
+                    inner);
         dims[k] = 1;
         x = dst;
     }
@@ -171,7 +180,8 @@ static sdx_status reduce_as_double(Run *r, const Kern *kern, const ReduceWalk *w
     return SDX_OK;
 }
 
-sdx_status sdx_reduce_rows(Run *r, const Kern *kern, DType dtype, int op, const void *x, void *y, int64_t rows, int64_t n)
+sdx_status sdx_reduce_rows(Run *r, const Kern *kern, DType dtype, int op, const void *x, void *y, int64_t rows,
+                           int64_t n)
 {
     ReduceWalk w;
     Tensor t = { .dtype = dtype, .rank = 2, .dims = { rows, n } };
@@ -185,11 +195,8 @@ typedef struct ReduceAttrs {
     int64_t keepdims, noop_with_empty_axes;
 } ReduceAttrs;
 
-static const AttrSpec reduce_attrs[] = {
-    OP_INT(ReduceAttrs, keepdims, 1),
-    OP_INT(ReduceAttrs, noop_with_empty_axes, 0),
-    OP_ATTR_END
-};
+static const AttrSpec reduce_attrs[] = { OP_INT(ReduceAttrs, keepdims, 1), OP_INT(ReduceAttrs, noop_with_empty_axes, 0),
+                                         OP_ATTR_END };
 
 static sdx_status reduce_infer(Infer *c)
 {
@@ -215,8 +222,10 @@ static sdx_status reduce_infer(Infer *c)
         int rank = 0;
         for (int k = 0; k < x->rank; k++) {
             bool red = axes.n ? mask[k] : !a->noop_with_empty_axes;
-            if (!red) dims[rank++] = x->dims[k];
-            else if (a->keepdims) dims[rank++] = 1;
+            if (!red)
+                dims[rank++] = x->dims[k];
+            else if (a->keepdims)
+                dims[rank++] = 1;
         }
         Dim *out = infer_out_rank(c, 0, rank);
         memcpy(out, dims, (size_t)rank * sizeof *dims);
@@ -296,15 +305,23 @@ static sdx_status axes_to_input(Node *n, Err *err) { return sdx_upgrade_ints_to_
     static sdx_status run_##op(Run *r) { return reduce_run(r, op); }                                                   \
     static const OpVer vers_##op[] = { __VA_ARGS__, { 0 } };                                                           \
     const OpDef sdx_op_##Name = {                                                                                      \
-        .name = #Name, .sig = "T,i64?->T", .attrs = reduce_attrs, .attrs_size = sizeof(ReduceAttrs),                   \
-        .vers = vers_##op, .flags = OP_F32_MATH, .infer = reduce_infer, .cpu = { reduce_prepare, run_##op },           \
+        .name = #Name,                                                                                                 \
+        .sig = "T,i64?->T",                                                                                            \
+        .attrs = reduce_attrs,                                                                                         \
+        .attrs_size = sizeof(ReduceAttrs),                                                                             \
+        .vers = vers_##op,                                                                                             \
+        .flags = OP_F32_MATH,                                                                                          \
+        .infer = reduce_infer,                                                                                         \
+        .cpu = { reduce_prepare, run_##op },                                                                           \
     };
 
 REDUCE_OP(ReduceSum, RED_SUM, { 13, { TS_FLTB | INTS4 } }, { 11, { TS_FLT | INTS4 }, axes_to_input },
           { 1, { TS_FLT | INTS4 } })
 #define REDUCE_ROWS                                                                                                    \
     { 18, { TS_FLTB | INTS4 } }, { 13, { TS_FLTB | INTS4 }, axes_to_input }, { 11, { TS_FLT | INTS4 } },               \
-        { 1, { TS_FLT | INTS4 } }
+    {                                                                                                                  \
+        1, { TS_FLT | INTS4 }                                                                                          \
+    }
 REDUCE_OP(ReduceMean, RED_MEAN, REDUCE_ROWS)
 REDUCE_OP(ReduceProd, RED_PROD, REDUCE_ROWS)
 REDUCE_OP(ReduceL1, RED_L1, REDUCE_ROWS)
@@ -316,6 +333,9 @@ REDUCE_OP(ReduceLogSumExp, RED_LOGSUMEXP, { 28, { TS_FLTB } }, REDUCE_ROWS)
 #define REDUCE_MINMAX_ROWS                                                                                             \
     { 20, { TS_FLTB | INTS4 | BYTES | TS_BOOL } }, { 18, { TS_FLTB | INTS4 | BYTES } },                                \
         { 13, { TS_FLTB | INTS4 | BYTES }, axes_to_input }, { 12, { TS_FLT | INTS4 | BYTES } },                        \
-        { 11, { TS_FLT | INTS4 } }, { 1, { TS_FLT | INTS4 } }
+        { 11, { TS_FLT | INTS4 } },                                                                                    \
+    {                                                                                                                  \
+        1, { TS_FLT | INTS4 }                                                                                          \
+    }
 REDUCE_OP(ReduceMax, RED_MAX, REDUCE_MINMAX_ROWS)
 REDUCE_OP(ReduceMin, RED_MIN, REDUCE_MINMAX_ROWS)

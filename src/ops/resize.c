@@ -26,18 +26,16 @@ typedef struct ResizeAttrs {
     IntList axes;
 } ResizeAttrs;
 
-static const AttrSpec resize_attrs[] = {
-    OP_INT(ResizeAttrs, antialias, 0),
-    OP_INTS(ResizeAttrs, axes),
-    OP_STR(ResizeAttrs, coordinate_transformation_mode, "half_pixel"),
-    OP_FLOAT(ResizeAttrs, cubic_coeff_a, -0.75f),
-    OP_INT(ResizeAttrs, exclude_outside, 0),
-    OP_FLOAT(ResizeAttrs, extrapolation_value, 0),
-    OP_STR(ResizeAttrs, keep_aspect_ratio_policy, "stretch"),
-    OP_STR(ResizeAttrs, mode, "nearest"),
-    OP_STR(ResizeAttrs, nearest_mode, "round_prefer_floor"),
-    OP_ATTR_END
-};
+static const AttrSpec resize_attrs[] = { OP_INT(ResizeAttrs, antialias, 0),
+                                         OP_INTS(ResizeAttrs, axes),
+                                         OP_STR(ResizeAttrs, coordinate_transformation_mode, "half_pixel"),
+                                         OP_FLOAT(ResizeAttrs, cubic_coeff_a, -0.75f),
+                                         OP_INT(ResizeAttrs, exclude_outside, 0),
+                                         OP_FLOAT(ResizeAttrs, extrapolation_value, 0),
+                                         OP_STR(ResizeAttrs, keep_aspect_ratio_policy, "stretch"),
+                                         OP_STR(ResizeAttrs, mode, "nearest"),
+                                         OP_STR(ResizeAttrs, nearest_mode, "round_prefer_floor"),
+                                         OP_ATTR_END };
 
 enum { MODE_NEAREST, MODE_LINEAR, MODE_CUBIC };
 enum { CO_HALF_PIXEL, CO_SYMMETRIC, CO_PYTORCH, CO_ALIGN, CO_ASYMMETRIC, CO_TF_NN, CO_CROP };
@@ -172,8 +170,10 @@ static sdx_status resize_infer(Infer *c)
             double s = sdx_tensor_get_double(t, i);
             if (!(s > 0) || !(s < 1e9)) return sdx_infer_fail(c, "scales[%d] is %g; it must be positive", i, s);
             Dim d = x->dims[axes[i]];
-            if (sdx_dim_is_const(d)) out[axes[i]] = (Dim)floor((double)d * s);
-            else if (s == floor(s)) out[axes[i]] = infer_mul(c, d, (Dim)s);
+            if (sdx_dim_is_const(d))
+                out[axes[i]] = (Dim)floor((double)d * s);
+            else if (s == floor(s))
+                out[axes[i]] = infer_mul(c, d, (Dim)s);
         }
         return SDX_OK;
     }
@@ -246,13 +246,14 @@ static int64_t clamp_index(double i, int64_t in) { return !(i > 0) ? 0 : i > (do
 static int64_t nearest_index(int mode, double x, int64_t in)
 {
     double below = floor(x), part = x - below;
-    bool up = part > 0 && (mode == NEAR_CEIL || (mode == NEAR_FLOOR_HALF && part > 0.5) ||
-                           (mode == NEAR_CEIL_HALF && part >= 0.5));
+    bool up = part > 0 &&
+              (mode == NEAR_CEIL || (mode == NEAR_FLOOR_HALF && part > 0.5) || (mode == NEAR_CEIL_HALF && part >= 0.5));
     return clamp_index(below + up, in);
 }
 
 /* Fills row j of an axis for position x. `first`: tap 0 relative to the element left of x (or x itself). */
-static void resize_weights(const ResizeAttrs *a, ResizeAxis *ax, int64_t j, double x, int first, double shrink, bool cubic)
+static void resize_weights(const ResizeAttrs *a, ResizeAxis *ax, int64_t j, double x, int first, double shrink,
+                           bool cubic)
 {
     double base = ceil(x) - 1, ratio = x - base, sum = 0; /* ratio in (0, 1] */
     double w[64], *weights = w;
@@ -263,8 +264,10 @@ static void resize_weights(const ResizeAttrs *a, ResizeAxis *ax, int64_t j, doub
         double v = cubic ? cubic_weight(d, (double)a->cubic_coeff_a) : fabs(d) < 1 ? 1 - fabs(d) : 0;
         if (a->exclude_outside && (at < 0 || at > (double)(ax->in - 1))) v = 0;
         index[t] = clamp_index(at, ax->in);
-        if (ax->taps <= 64) weights[t] = v;
-        else out[t] = (float)v;
+        if (ax->taps <= 64)
+            weights[t] = v;
+        else
+            out[t] = (float)v;
         sum += v;
     }
     bool normalise = a->exclude_outside || shrink != 1;
@@ -498,8 +501,7 @@ static sdx_status resize_passes(Run *r, const Kern *kern, const ResizePlan *p, v
     char *between[2] = { NULL, NULL };
     const void *src = x->data;
     void *last = y;
-    for (int i = 0; i < 2 && p->n > 1 + i; i++)
-        TRY_MEM(between[i] = sdx_run_heap(r, (size_t)p->most * esize), r->err);
+    for (int i = 0; i < 2 && p->n > 1 + i; i++) TRY_MEM(between[i] = sdx_run_heap(r, (size_t)p->most * esize), r->err);
     if (!direct) {
         float *in = sdx_run_heap(r, (size_t)count * sizeof *in);
         last = sdx_run_heap(r, (size_t)results * sizeof(float));
@@ -511,8 +513,12 @@ static sdx_status resize_passes(Run *r, const Kern *kern, const ResizePlan *p, v
     memcpy(dims, x->dims, sizeof dims);
     for (int i = 0; i < p->n; i++) {
         const ResizeAxis *ax = &p->axes[i];
-        PassJob j = { .kern = kern, .ax = ax, .x = src, .y = i == p->n - 1 ? last : between[i % 2],
-                      .inner = sdx_dims_product(dims, ax->axis + 1, p->rank), .outside = (double)a->extrapolation_value };
+        PassJob j = { .kern = kern,
+                      .ax = ax,
+                      .x = src,
+                      .y = i == p->n - 1 ? last : between[i % 2],
+                      .inner = sdx_dims_product(dims, ax->axis + 1, p->rank),
+                      .outside = (double)a->extrapolation_value };
         int64_t outer = sdx_dims_product(dims, 0, ax->axis);
         RangeFn inner = f64 ? pass_inner_f64 : ax->taps <= BLEND_TAPS ? pass_blend : pass_inner_f32;
         if (j.inner == 1)
@@ -547,8 +553,8 @@ static sdx_status resize_prepare(Prepare *p)
     ResizePlan *plan = sdx_arena_new(p->arena, ResizePlan);
     TRY_MEM(plan, p->err);
     ResizeMemory mem = { .arena = p->arena };
-    const char *bad = resize_plan(p->args, &p->in[0]->t, resize_input(p->in, p->n_in, 1), resize_input(p->in, p->n_in, 2),
-                                  resize_input(p->in, p->n_in, 3), &mem, plan);
+    const char *bad = resize_plan(p->args, &p->in[0]->t, resize_input(p->in, p->n_in, 1),
+                                  resize_input(p->in, p->n_in, 2), resize_input(p->in, p->n_in, 3), &mem, plan);
     if (bad) return sdx_prepare_fail(p, SDX_INVALID_MODEL, "%s", bad);
     st->plan = plan;
     return SDX_OK;
@@ -610,14 +616,20 @@ static sdx_status resize_from_10(Node *n, Err *err)
 
 #define RESIZE_10 (TS_NUM | TS_BOOL | TS_STR | TS_CPX)
 static const OpVer resize_vers[] = {
-    { 19, { RESIZE_10 | TS_BF16, TS_FLT } }, { 18, { RESIZE_10 | TS_BF16, TS_FLT } },
-    { 13, { RESIZE_10 | TS_BF16, TS_FLT } }, { 11, { RESIZE_10, TS_FLT } }, { 10, { RESIZE_10, TS_FLT }, resize_from_10 },
-    { 0 },
+    { 19, { RESIZE_10 | TS_BF16, TS_FLT } },       { 18, { RESIZE_10 | TS_BF16, TS_FLT } },
+    { 13, { RESIZE_10 | TS_BF16, TS_FLT } },       { 11, { RESIZE_10, TS_FLT } },
+    { 10, { RESIZE_10, TS_FLT }, resize_from_10 }, { 0 },
 };
 
 const OpDef sdx_op_Resize = {
-    .name = "Resize", .sig = "T,U?,f32?,i64?->T", .attrs = resize_attrs, .attrs_size = sizeof(ResizeAttrs),
-    .vers = resize_vers, .flags = OP_F32_MATH, .infer = resize_infer, .cpu = { resize_prepare, resize_run },
+    .name = "Resize",
+    .sig = "T,U?,f32?,i64?->T",
+    .attrs = resize_attrs,
+    .attrs_size = sizeof(ResizeAttrs),
+    .vers = resize_vers,
+    .flags = OP_F32_MATH,
+    .infer = resize_infer,
+    .cpu = { resize_prepare, resize_run },
 };
 
 static sdx_status upsample_from_9(Node *n, Err *err)
@@ -639,8 +651,11 @@ static sdx_status upsample_from_1(Node *n, Err *err)
 }
 
 static const OpVer upsample_vers[] = {
-    { 10, { RESIZE_10 }, upsample_from_9 }, { 9, { RESIZE_10 } }, { 7, { RESIZE_10 }, upsample_from_7 },
-    { 1, { TS_FLT | TS_I32 | TS_I64 | TS_BOOL }, upsample_from_1 }, { 0 },
+    { 10, { RESIZE_10 }, upsample_from_9 },
+    { 9, { RESIZE_10 } },
+    { 7, { RESIZE_10 }, upsample_from_7 },
+    { 1, { TS_FLT | TS_I32 | TS_I64 | TS_BOOL }, upsample_from_1 },
+    { 0 },
 };
 
 typedef struct UpsampleAttrs {
@@ -651,6 +666,9 @@ static const AttrSpec upsample_attrs[] = { OP_STR(UpsampleAttrs, mode, "nearest"
 
 /* Exists at import only. */
 const OpDef sdx_op_Upsample = {
-    .name = "Upsample", .sig = "T,f32->T", .attrs = upsample_attrs, .attrs_size = sizeof(UpsampleAttrs),
+    .name = "Upsample",
+    .sig = "T,f32->T",
+    .attrs = upsample_attrs,
+    .attrs_size = sizeof(UpsampleAttrs),
     .vers = upsample_vers,
 };

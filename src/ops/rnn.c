@@ -135,23 +135,30 @@ sdx_status sdx_rnn_infer(Infer *c, int gates)
     }
     if (sdx_dim_is_const(hidden) && hidden > INT32_MAX / 8) return sdx_infer_fail(c, "hidden_size is too large");
     Dim all = sdx_dim_is_const(hidden) ? gates * hidden : SDX_DIM_UNKNOWN;
-    Dim steps = x ? x->dims[a->layout ? 1 : 0] : SDX_DIM_UNKNOWN, batch = x ? x->dims[a->layout ? 0 : 1] : SDX_DIM_UNKNOWN;
+    Dim steps = x ? x->dims[a->layout ? 1 : 0] : SDX_DIM_UNKNOWN,
+        batch = x ? x->dims[a->layout ? 0 : 1] : SDX_DIM_UNKNOWN;
     TRY(rnn_shape(c, 1, "W", 3, dirs, all, in));
     TRY(rnn_shape(c, 2, "R", 3, dirs, all, hidden));
     TRY(rnn_shape(c, 3, "B", 2, dirs, sdx_dim_is_const(all) ? 2 * all : all, 0));
     TRY(rnn_shape(c, 4, "sequence_lens", 1, batch, 0, 0));
     for (int i = 5; i <= 6; i++) {
         const char *what = i == 5 ? "initial_h" : "initial_c";
-        if (a->layout) TRY(rnn_shape(c, i, what, 3, batch, dirs, hidden));
-        else TRY(rnn_shape(c, i, what, 3, dirs, batch, hidden));
+        if (a->layout)
+            TRY(rnn_shape(c, i, what, 3, batch, dirs, hidden));
+        else
+            TRY(rnn_shape(c, i, what, 3, dirs, batch, hidden));
     }
     TRY(rnn_shape(c, 7, "P", 2, dirs, sdx_dim_is_const(hidden) ? 3 * hidden : SDX_DIM_UNKNOWN, 0));
     for (int o = 0; o < c->n_out; o++) {
         Dim *y = infer_out_rank(c, o, o == 0 ? 4 : 3);
-        if (o == 0 && a->layout) y[0] = batch, y[1] = steps, y[2] = dirs, y[3] = hidden;
-        else if (o == 0) y[0] = steps, y[1] = dirs, y[2] = batch, y[3] = hidden;
-        else if (a->layout) y[0] = batch, y[1] = dirs, y[2] = hidden;
-        else y[0] = dirs, y[1] = batch, y[2] = hidden;
+        if (o == 0 && a->layout)
+            y[0] = batch, y[1] = steps, y[2] = dirs, y[3] = hidden;
+        else if (o == 0)
+            y[0] = steps, y[1] = dirs, y[2] = batch, y[3] = hidden;
+        else if (a->layout)
+            y[0] = batch, y[1] = dirs, y[2] = hidden;
+        else
+            y[0] = dirs, y[1] = batch, y[2] = hidden;
     }
     return SDX_OK;
 }
@@ -170,11 +177,16 @@ static sdx_status rnn_reserve(Prepare *p, int64_t count, size_t esize, size_t *a
 }
 
 /* A product whose right operand is rows [first, first + n) of one direction of input i, `all` rows each, transposed. */
-static sdx_status rnn_product(Prepare *p, Product *q, int i, int64_t m, int64_t n, int64_t k, int64_t first, int64_t all,
-                              int64_t dirs, const Product *same, int64_t *step)
+static sdx_status rnn_product(Prepare *p, Product *q, int i, int64_t m, int64_t n, int64_t k, int64_t first,
+                              int64_t all, int64_t dirs, const Product *same, int64_t *step)
 {
-    q->plan = (GemmPlan){ .m = (size_t)m, .n = (size_t)n, .k = (size_t)k, .lda = (size_t)k, .ldb = (size_t)k,
-                          .ldc = (size_t)n, .b_form = SDX_MAT_COLS };
+    q->plan = (GemmPlan){ .m = (size_t)m,
+                          .n = (size_t)n,
+                          .k = (size_t)k,
+                          .lda = (size_t)k,
+                          .ldb = (size_t)k,
+                          .ldc = (size_t)n,
+                          .b_form = SDX_MAT_COLS };
     *step = all * k;
     if (same && same->packed) {
         q->packed = same->packed;
@@ -252,7 +264,10 @@ typedef struct RnnPass {
 static int64_t rnn_len(const RnnPass *q, int64_t b) { return q->lens ? q->lens[b] : q->st->steps; }
 /* The step in time that row b does at step s. */
 static int64_t rnn_time(const RnnPass *q, int64_t b, int64_t s) { return q->reverse ? rnn_len(q, b) - 1 - s : s; }
-static int64_t rnn_x_row(const RnnState *st, int64_t t, int64_t b) { return st->layout1 ? b * st->steps + t : t * st->batch + b; }
+static int64_t rnn_x_row(const RnnState *st, int64_t t, int64_t b)
+{
+    return st->layout1 ? b * st->steps + t : t * st->batch + b;
+}
 static int64_t rnn_y_row(const RnnPass *q, int64_t t, int64_t b)
 {
     const RnnState *st = q->st;
@@ -294,10 +309,20 @@ sdx_status sdx_rnn_run(Run *r)
                                 (long long)st->steps);
     if (b == 0 || h == 0) return SDX_OK;
     for (int dir = 0; dir < st->dirs; dir++) {
-        RnnPass q = { .st = st, .dir = dir, .reverse = dir == 1 || st->reverse_first, .lens = lens,
-                      .x = rnn_data(r, 0), .w = rnn_data(r, 1), .rw = rnn_data(r, 2), .bias = rnn_data(r, 3),
-                      .h0 = rnn_data(r, 5), .c0 = st->kind == RNN_LSTM ? rnn_data(r, 6) : NULL,
-                      .peep = st->kind == RNN_LSTM ? rnn_data(r, 7) : NULL, .y = out[0], .y_h = out[1], .y_c = out[2] };
+        RnnPass q = { .st = st,
+                      .dir = dir,
+                      .reverse = dir == 1 || st->reverse_first,
+                      .lens = lens,
+                      .x = rnn_data(r, 0),
+                      .w = rnn_data(r, 1),
+                      .rw = rnn_data(r, 2),
+                      .bias = rnn_data(r, 3),
+                      .h0 = rnn_data(r, 5),
+                      .c0 = st->kind == RNN_LSTM ? rnn_data(r, 6) : NULL,
+                      .peep = st->kind == RNN_LSTM ? rnn_data(r, 7) : NULL,
+                      .y = out[0],
+                      .y_h = out[1],
+                      .y_c = out[2] };
         TRY(st->f64 ? rnn_pass_f64(r, &q) : rnn_pass_f32(r, &q));
     }
     return SDX_OK;
@@ -324,23 +349,47 @@ static sdx_status rnn_from_6(Node *n, Err *err)
 }
 
 static const OpVer plain_vers[] = {
-    { 22, { TS_FLTB, TS_I32 } }, { 14, { TS_FLT, TS_I32 } }, { 7, { TS_FLT, TS_I32 } },
-    { 1, { TS_FLT, TS_I32 }, rnn_from_6 }, { 0 },
+    { 22, { TS_FLTB, TS_I32 } },
+    { 14, { TS_FLT, TS_I32 } },
+    { 7, { TS_FLT, TS_I32 } },
+    { 1, { TS_FLT, TS_I32 }, rnn_from_6 },
+    { 0 },
 };
 static const OpVer gru_vers[] = {
-    { 22, { TS_FLTB, TS_I32 } }, { 14, { TS_FLT, TS_I32 } }, { 7, { TS_FLT, TS_I32 } },
-    { 3, { TS_FLT, TS_I32 }, rnn_from_6 }, { 1, { TS_FLT, TS_I32 } }, { 0 },
+    { 22, { TS_FLTB, TS_I32 } },           { 14, { TS_FLT, TS_I32 } }, { 7, { TS_FLT, TS_I32 } },
+    { 3, { TS_FLT, TS_I32 }, rnn_from_6 }, { 1, { TS_FLT, TS_I32 } },  { 0 },
 };
 
 const OpDef sdx_op_RNN = {
-    .name = "RNN", .sig = "T,T,T,T?,U?,T?->T?,T?", .attrs = plain_attrs, .attrs_size = sizeof(RnnAttrs),
-    .vers = plain_vers, .flags = OP_F32_MATH | OP_LAZY_PACK, .packed = 1u << 1 | 1u << 2, .infer = plain_infer, .cpu = { plain_prepare, sdx_rnn_run },
+    .name = "RNN",
+    .sig = "T,T,T,T?,U?,T?->T?,T?",
+    .attrs = plain_attrs,
+    .attrs_size = sizeof(RnnAttrs),
+    .vers = plain_vers,
+    .flags = OP_F32_MATH | OP_LAZY_PACK,
+    .packed = 1u << 1 | 1u << 2,
+    .infer = plain_infer,
+    .cpu = { plain_prepare, sdx_rnn_run },
 };
 const OpDef sdx_op_GRU = {
-    .name = "GRU", .sig = "T,T,T,T?,U?,T?->T?,T?", .attrs = gru_attrs, .attrs_size = sizeof(RnnAttrs),
-    .vers = gru_vers, .flags = OP_F32_MATH | OP_LAZY_PACK, .packed = 1u << 1 | 1u << 2, .infer = gru_infer, .cpu = { gru_prepare, sdx_rnn_run },
+    .name = "GRU",
+    .sig = "T,T,T,T?,U?,T?->T?,T?",
+    .attrs = gru_attrs,
+    .attrs_size = sizeof(RnnAttrs),
+    .vers = gru_vers,
+    .flags = OP_F32_MATH | OP_LAZY_PACK,
+    .packed = 1u << 1 | 1u << 2,
+    .infer = gru_infer,
+    .cpu = { gru_prepare, sdx_rnn_run },
 };
 const OpDef sdx_op_LSTM = {
-    .name = "LSTM", .sig = "T,T,T,T?,U?,T?,T?,T?->T?,T?,T?", .attrs = lstm_attrs, .attrs_size = sizeof(RnnAttrs),
-    .vers = plain_vers, .flags = OP_F32_MATH | OP_LAZY_PACK, .packed = 1u << 1 | 1u << 2, .infer = lstm_infer, .cpu = { lstm_prepare, sdx_rnn_run },
+    .name = "LSTM",
+    .sig = "T,T,T,T?,U?,T?,T?,T?->T?,T?,T?",
+    .attrs = lstm_attrs,
+    .attrs_size = sizeof(RnnAttrs),
+    .vers = plain_vers,
+    .flags = OP_F32_MATH | OP_LAZY_PACK,
+    .packed = 1u << 1 | 1u << 2,
+    .infer = lstm_infer,
+    .cpu = { lstm_prepare, sdx_rnn_run },
 };

@@ -29,16 +29,16 @@ typedef struct RnnAct {
 
 typedef struct RnnState {
     const Kern *kern;
-    int kind;              /* RNN_ */
+    int kind; /* RNN_ */
     int gates, dirs;
     bool reverse_first, layout1, f64, flush;
     bool linear_before_reset, input_forget;
     int64_t steps, batch, in, hidden;
-    int64_t block, last_block; /* steps whose inputs are multiplied at once */
-    RnnAct act[6];         /* three a direction */
-    double clip;           /* 0: none */
-    Product x, x_last, r;  /* f32; r: all gates, or those before the reset */
-    Product r_reset;       /* GRU without linear_before_reset: the candidate */
+    int64_t block, last_block;          /* steps whose inputs are multiplied at once */
+    RnnAct act[6];                      /* three a direction */
+    double clip;                        /* 0: none */
+    Product x, x_last, r;               /* f32; r: all gates, or those before the reset */
+    Product r_reset;                    /* GRU without linear_before_reset: the candidate */
     int64_t x_step, r_step, reset_step; /* from one direction's weights to the next's, packed or not */
     /* in scratch, of the element type */
     size_t at_xs, at_xw, at_hr, at_tmp, at_h, at_c, at_bias;

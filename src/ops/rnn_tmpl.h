@@ -7,7 +7,8 @@ static void FN(rnn_mul)(const Run *r, const RnnPass *q, int which, bool last, co
 #ifdef IS_F32
     const Product *p = which == 0 ? (last ? &st->x_last : &st->x) : which == 1 ? &st->r : &st->r_reset;
     int64_t step = which == 0 ? st->x_step : which == 1 ? st->r_step : st->reset_step;
-    const float *b = which == 0 ? q->w : (const float *)q->rw + (which == 2 && !p->packed ? 2 * st->hidden * st->hidden : 0);
+    const float *b = which == 0 ? q->w
+                                : (const float *)q->rw + (which == 2 && !p->packed ? 2 * st->hidden * st->hidden : 0);
     Epilogue epi = SDX_EPILOGUE_NONE;
     epi.bias = bias;
     Product at = *p;
@@ -34,8 +35,11 @@ static void FN(rnn_gather)(const RnnPass *q, int64_t s0, int64_t steps, T *xs)
     const RnnState *st = q->st;
     for (int64_t s = 0; s < steps; s++)
         for (int64_t b = 0; b < st->batch; b++, xs += st->in) {
-            if (s0 + s >= rnn_len(q, b)) memset(xs, 0, (size_t)st->in * sizeof *xs);
-            else memcpy(xs, (const T *)q->x + rnn_x_row(st, rnn_time(q, b, s0 + s), b) * st->in, (size_t)st->in * sizeof *xs);
+            if (s0 + s >= rnn_len(q, b))
+                memset(xs, 0, (size_t)st->in * sizeof *xs);
+            else
+                memcpy(xs, (const T *)q->x + rnn_x_row(st, rnn_time(q, b, s0 + s), b) * st->in,
+                       (size_t)st->in * sizeof *xs);
         }
 }
 
@@ -51,8 +55,10 @@ static void FN(lstm_cell)(const RnnPass *q, const T *xw, T *g, T *h, T *c)
             g[i] += peep[i] * c[i];
             g[2 * n + i] += peep[2 * n + i] * c[i];
         }
-    if (peep) ACT(st->kern, &act[0], st->clip, g, n);
-    else ACT(st->kern, &act[0], st->clip, g, 2 * n);
+    if (peep)
+        ACT(st->kern, &act[0], st->clip, g, n);
+    else
+        ACT(st->kern, &act[0], st->clip, g, 2 * n);
     if (st->input_forget)
         for (int64_t i = 0; i < n; i++) g[2 * n + i] = 1 - g[i];
     else
@@ -170,8 +176,10 @@ static sdx_status FN(rnn_pass)(Run *r, const RnnPass *q)
             for (int64_t b = 0; y && b < rows; b++) {
                 bool live = s < rnn_len(q, b);
                 T *row = y + rnn_y_row(q, live ? rnn_time(q, b, s) : s, b) * n;
-                if (live) memcpy(row, h + b * n, (size_t)n * sizeof *row);
-                else memset(row, 0, (size_t)n * sizeof *row);
+                if (live)
+                    memcpy(row, h + b * n, (size_t)n * sizeof *row);
+                else
+                    memset(row, 0, (size_t)n * sizeof *row);
             }
         }
     }

@@ -19,11 +19,13 @@ static bool str_is(Str s, const char *name) { return s.n == strlen(name) && !mem
 
 /* Each cell of the output averages bilinear samples on a regular grid inside its part of the region (or takes the
  * largest weighted neighbour, which is what mode max means). half_pixel shifts regions by -0.5. */
-static const AttrSpec roialign_attrs[] = {
-    OP_STR(RoiAttrs, coordinate_transformation_mode, "half_pixel"), OP_STR(RoiAttrs, mode, "avg"),
-    OP_INT(RoiAttrs, output_height, 1), OP_INT(RoiAttrs, output_width, 1), OP_INT(RoiAttrs, sampling_ratio, 0),
-    OP_FLOAT(RoiAttrs, spatial_scale, 1), OP_ATTR_END
-};
+static const AttrSpec roialign_attrs[] = { OP_STR(RoiAttrs, coordinate_transformation_mode, "half_pixel"),
+                                           OP_STR(RoiAttrs, mode, "avg"),
+                                           OP_INT(RoiAttrs, output_height, 1),
+                                           OP_INT(RoiAttrs, output_width, 1),
+                                           OP_INT(RoiAttrs, sampling_ratio, 0),
+                                           OP_FLOAT(RoiAttrs, spatial_scale, 1),
+                                           OP_ATTR_END };
 
 static sdx_status roialign_infer(Infer *c)
 {
@@ -119,14 +121,18 @@ static void roialign_one(const RoiJob *j, int64_t roi)
                             sum += v;
                             best = v > best ? v : best;
                         }
-                        if (!j->max) result += sum;
-                        else result = first || best > result ? best : result;
+                        if (!j->max)
+                            result += sum;
+                        else
+                            result = first || best > result ? best : result;
                         first = false;
                     }
                 if (!j->max) result /= count;
                 int64_t at = ((roi * channels + ch) * oh + py) * ow + px;
-                if (f64) ((double *)j->y.data)[at] = result;
-                else ((float *)j->y.data)[at] = (float)result;
+                if (f64)
+                    ((double *)j->y.data)[at] = result;
+                else
+                    ((float *)j->y.data)[at] = (float)result;
             }
 }
 
@@ -139,8 +145,13 @@ static sdx_status roialign_run(Run *r)
 {
     const RoiAttrs *a = r->args;
     const Tensor *x = &r->in[0]->t;
-    RoiJob j = { .a = a, .x = x, .rois = &r->in[1]->t, .batch = &r->in[2]->t, .y = { .dtype = x->dtype },
-                 .half_pixel = str_is(a->coordinate_transformation_mode, "half_pixel"), .max = str_is(a->mode, "max") };
+    RoiJob j = { .a = a,
+                 .x = x,
+                 .rois = &r->in[1]->t,
+                 .batch = &r->in[2]->t,
+                 .y = { .dtype = x->dtype },
+                 .half_pixel = str_is(a->coordinate_transformation_mode, "half_pixel"),
+                 .max = str_is(a->mode, "max") };
     int64_t n = j.rois->dims[0], dims[4] = { n, x->dims[1], a->output_height, a->output_width };
     TRY(sdx_run_output(r, 0, x->dtype, 4, dims, &j.y.data));
     if (sdx_dims_product(dims, 0, 4) == 0) return SDX_OK;
@@ -148,8 +159,8 @@ static sdx_status roialign_run(Run *r)
     for (int64_t i = 0; i < n; i++) {
         int64_t item = sdx_tensor_get_int(j.batch, i);
         if (item < 0 || item >= x->dims[0])
-            return sdx_run_fail(r, "batch_indices[%lld] is %lld; it must lie in [0, %lld)", (long long)i, (long long)item,
-                                (long long)x->dims[0]);
+            return sdx_run_fail(r, "batch_indices[%lld] is %lld; it must lie in [0, %lld)", (long long)i,
+                                (long long)item, (long long)x->dims[0]);
         double area = 1;
         for (int k = 0; k < 2; k++) {
             double size = fabs(sdx_tensor_get_double(j.rois, i * 4 + 2 + k) - sdx_tensor_get_double(j.rois, i * 4 + k));
@@ -171,12 +182,21 @@ static sdx_status roialign_from_10(Node *n, Err *err)
 }
 
 static const OpVer roialign_vers[] = {
-    { 22, { TS_FLTB, TS_I64 } }, { 16, { TS_FLT, TS_I64 } }, { 10, { TS_FLT, TS_I64 }, roialign_from_10 }, { 0 },
+    { 22, { TS_FLTB, TS_I64 } },
+    { 16, { TS_FLT, TS_I64 } },
+    { 10, { TS_FLT, TS_I64 }, roialign_from_10 },
+    { 0 },
 };
 
 const OpDef sdx_op_RoiAlign = {
-    .name = "RoiAlign", .sig = "T,T,U->T", .attrs = roialign_attrs, .attrs_size = sizeof(RoiAttrs),
-    .vers = roialign_vers, .flags = OP_F32_MATH, .infer = roialign_infer, .cpu = { NULL, roialign_run },
+    .name = "RoiAlign",
+    .sig = "T,T,U->T",
+    .attrs = roialign_attrs,
+    .attrs_size = sizeof(RoiAttrs),
+    .vers = roialign_vers,
+    .flags = OP_F32_MATH,
+    .infer = roialign_infer,
+    .cpu = { NULL, roialign_run },
 };
 
 /* -- MaxRoiPool ---------------------------------------------------------------------------------------------------- */
@@ -185,7 +205,8 @@ const OpDef sdx_op_RoiAlign = {
  * pixels that their share of the region touches. Empty cells give 0. */
 static const AttrSpec maxroipool_attrs[] = {
     { .name = "pooled_shape", .type = ATTR_INTS, .offset = offsetof(RoiAttrs, pooled_shape), .required = true },
-    OP_FLOAT(RoiAttrs, spatial_scale, 1), OP_ATTR_END
+    OP_FLOAT(RoiAttrs, spatial_scale, 1),
+    OP_ATTR_END
 };
 
 static sdx_status maxroipool_infer(Infer *c)
@@ -244,6 +265,12 @@ static sdx_status maxroipool_run(Run *r)
 static const OpVer maxroipool_vers[] = { { 22, { TS_FLTB } }, { 1, { TS_FLT } }, { 0 } };
 
 const OpDef sdx_op_MaxRoiPool = {
-    .name = "MaxRoiPool", .sig = "T,T->T", .attrs = maxroipool_attrs, .attrs_size = sizeof(RoiAttrs),
-    .vers = maxroipool_vers, .flags = OP_F32_MATH, .infer = maxroipool_infer, .cpu = { NULL, maxroipool_run },
+    .name = "MaxRoiPool",
+    .sig = "T,T->T",
+    .attrs = maxroipool_attrs,
+    .attrs_size = sizeof(RoiAttrs),
+    .vers = maxroipool_vers,
+    .flags = OP_F32_MATH,
+    .infer = maxroipool_infer,
+    .cpu = { NULL, maxroipool_run },
 };

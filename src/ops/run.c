@@ -177,14 +177,33 @@ sdx_status sdx_run_once(RunEnv *env, const RunTools *tools, const Node *n, const
                         const bool *in_const, Datum *const *out, int n_out, Arena *arena, Err *err)
 {
     Prepare p = {
-        .node = n, .args = n->args, .n_in = n_in, .n_out = n_out, .in = in, .out = out, .in_const = in_const,
-        .arena = arena, .kern = tools->kern, .threads = sdx_pool_threads(tools->pool),
-        .flush_subnormals = tools->flush_subnormals, .may_round = tools->may_round, .packs = tools->packs, .err = err,
+        .node = n,
+        .args = n->args,
+        .n_in = n_in,
+        .n_out = n_out,
+        .in = in,
+        .out = out,
+        .in_const = in_const,
+        .arena = arena,
+        .kern = tools->kern,
+        .threads = sdx_pool_threads(tools->pool),
+        .flush_subnormals = tools->flush_subnormals,
+        .may_round = tools->may_round,
+        .packs = tools->packs,
+        .err = err,
     };
     TRY(sdx_op_prepare(&p));
     Run r = {
-        .node = n, .args = n->args, .state = p.state, .n_in = n_in, .n_out = n_out, .in = in, .out = out,
-        .pool = tools->pool, .env = env, .err = err,
+        .node = n,
+        .args = n->args,
+        .state = p.state,
+        .n_in = n_in,
+        .n_out = n_out,
+        .in = in,
+        .out = out,
+        .pool = tools->pool,
+        .env = env,
+        .err = err,
     };
     if (p.scratch && !(r.scratch = sdx_arena_alloc(arena, p.scratch, SDX_ALIGN)))
         return sdx_root_no_memory(env->root, err);

@@ -17,15 +17,13 @@ typedef struct ScanAttrs {
     IntList scan_input_axes, scan_input_directions, scan_output_axes, scan_output_directions;
 } ScanAttrs;
 
-static const AttrSpec scan_attrs[] = {
-    OP_GRAPH_REQ(ScanAttrs, body),
-    OP_INT_REQ(ScanAttrs, num_scan_inputs),
-    OP_INTS(ScanAttrs, scan_input_axes),
-    OP_INTS(ScanAttrs, scan_input_directions),
-    OP_INTS(ScanAttrs, scan_output_axes),
-    OP_INTS(ScanAttrs, scan_output_directions),
-    OP_ATTR_END
-};
+static const AttrSpec scan_attrs[] = { OP_GRAPH_REQ(ScanAttrs, body),
+                                       OP_INT_REQ(ScanAttrs, num_scan_inputs),
+                                       OP_INTS(ScanAttrs, scan_input_axes),
+                                       OP_INTS(ScanAttrs, scan_input_directions),
+                                       OP_INTS(ScanAttrs, scan_output_axes),
+                                       OP_INTS(ScanAttrs, scan_output_directions),
+                                       OP_ATTR_END };
 
 static int64_t list_at(const IntList *l, int i) { return i < l->n ? l->v[i] : 0; }
 
@@ -45,8 +43,9 @@ static bool scan_sizes(const Graph *body, int64_t num_scan, int n_in, int n_out,
 
 static sdx_status scan_sizes_wrong(const Infer *c, const Graph *body, int64_t num_scan, int n_in)
 {
-    return sdx_infer_fail(c, "%d inputs, %lld of them scanned, and %d outputs do not fit its body, which takes %d and gives %d",
-                          n_in, (long long)num_scan, c->n_out, body->n_inputs, body->n_outputs);
+    return sdx_infer_fail(
+        c, "%d inputs, %lld of them scanned, and %d outputs do not fit its body, which takes %d and gives %d", n_in,
+        (long long)num_scan, c->n_out, body->n_inputs, body->n_outputs);
 }
 
 static void shape_insert(Shape *s, int axis, Dim d)
@@ -130,15 +129,19 @@ typedef struct Lane {
     Tensor whole;
     int64_t outer, n, inner;
     bool reverse;
-    Datum slice;     /* of this trip; borrows from the tensor or owns a copy */
+    Datum slice; /* of this trip; borrows from the tensor or owns a copy */
 } Lane;
 
 static sdx_status lane_init(Run *r, Lane *l, const Tensor *t, int64_t axis, bool reverse)
 {
     int k;
-    if (!axis_of(axis, t->rank, &k)) return sdx_run_fail(r, "axis %lld of a scanned input of rank %d", (long long)axis, t->rank);
-    *l = (Lane){ .whole = *t, .outer = sdx_dims_product(t->dims, 0, k), .n = t->dims[k],
-                 .inner = sdx_dims_product(t->dims, k + 1, t->rank), .reverse = reverse };
+    if (!axis_of(axis, t->rank, &k))
+        return sdx_run_fail(r, "axis %lld of a scanned input of rank %d", (long long)axis, t->rank);
+    *l = (Lane){ .whole = *t,
+                 .outer = sdx_dims_product(t->dims, 0, k),
+                 .n = t->dims[k],
+                 .inner = sdx_dims_product(t->dims, k + 1, t->rank),
+                 .reverse = reverse };
     Tensor slice = *t;
     slice.rank--;
     memmove(slice.dims + k, slice.dims + k + 1, (size_t)(slice.rank - k) * sizeof *slice.dims);
@@ -160,7 +163,7 @@ typedef struct Scan {
     ScanSizes z;
     const Datum **in; /* of the body */
     Datum *out;
-    Datum *now;       /* states, once a trip made them */
+    Datum *now; /* states, once a trip made them */
     Lane *lanes;
     Stack *stacks;
 } Scan;
@@ -227,7 +230,8 @@ static sdx_status stack_turn(Run *r, Stack *s, int o, int64_t axis, bool reverse
     const Tensor *t = &s->rows.t;
     Tensor y = *t;
     int k;
-    if (!axis_of(axis, t->rank, &k)) return sdx_run_fail(r, "axis %lld of stacked output %d of rank %d", (long long)axis, o, t->rank);
+    if (!axis_of(axis, t->rank, &k))
+        return sdx_run_fail(r, "axis %lld of stacked output %d of rank %d", (long long)axis, o, t->rank);
     memmove(y.dims, y.dims + 1, (size_t)k * sizeof *y.dims);
     y.dims[k] = s->n;
     void *data;
@@ -253,16 +257,20 @@ static sdx_status stack_turn(Run *r, Stack *s, int o, int64_t axis, bool reverse
 static sdx_status scan_outputs(Run *r, Scan *s, const ScanAttrs *a)
 {
     for (int k = 0; k < s->z.states; k++) {
-        if (s->now[k].kind != DATUM_NONE) TRY(sdx_run_give(r, k, &s->now[k]));
-        else if (r->out[k]) TRY(sdx_run_forward(r, k, r->in[k]));
+        if (s->now[k].kind != DATUM_NONE)
+            TRY(sdx_run_give(r, k, &s->now[k]));
+        else if (r->out[k])
+            TRY(sdx_run_forward(r, k, r->in[k]));
     }
     for (int k = 0; k < s->z.stacks; k++) {
         int o = s->z.states + k;
         int64_t axis = list_at(&a->scan_output_axes, k);
         bool reverse = list_at(&a->scan_output_directions, k) != 0;
         if (!r->out[o]) continue;
-        if (s->stacks[k].n && (axis || reverse)) TRY(stack_turn(r, &s->stacks[k], o, axis, reverse));
-        else TRY(sdx_stack_finish(r, &s->stacks[k], a->body->outputs[o], o));
+        if (s->stacks[k].n && (axis || reverse))
+            TRY(stack_turn(r, &s->stacks[k], o, axis, reverse));
+        else
+            TRY(sdx_stack_finish(r, &s->stacks[k], a->body->outputs[o], o));
     }
     return SDX_OK;
 }
@@ -284,7 +292,8 @@ static sdx_status scan_run(Run *r)
 {
     const ScanAttrs *a = r->args;
     Scan s = { .lanes = NULL };
-    if (!scan_sizes(a->body, a->num_scan_inputs, r->n_in, r->n_out, &s.z)) return sdx_run_fail(r, "its body does not fit");
+    if (!scan_sizes(a->body, a->num_scan_inputs, r->n_in, r->n_out, &s.z))
+        return sdx_run_fail(r, "its body does not fit");
     TRY(scan_alloc(r, &s, r->n_in, r->n_out));
     sdx_status st = scan_begin(r, &s, a);
     if (st == SDX_OK) st = scan_trips(r, &s, a->body, s.lanes[0].n);
@@ -303,19 +312,23 @@ static sdx_status scan_from_8(Node *n, Err *err)
     return SDX_OK;
 }
 
-static const OpVer scan_vers[] = {
-    VERS_ALL_21_25,
-    { .since = 19, .types = { TS_ALL_19 } },
-    { .since = 16, .types = { TS_ALL_13 } },
-    { .since = 11, .types = { TS_ALL_1 } },
-    { .since = 9, .types = { TS_ALL_1 } },
-    { .since = 8, .types = { TS_ALL_1 }, .upgrade = scan_from_8 },
-    { 0 }
-};
+static const OpVer scan_vers[] = { VERS_ALL_21_25,
+                                   { .since = 19, .types = { TS_ALL_19 } },
+                                   { .since = 16, .types = { TS_ALL_13 } },
+                                   { .since = 11, .types = { TS_ALL_1 } },
+                                   { .since = 9, .types = { TS_ALL_1 } },
+                                   { .since = 8, .types = { TS_ALL_1 }, .upgrade = scan_from_8 },
+                                   { 0 } };
 
 const OpDef sdx_op_Scan = {
-    .name = "Scan", .sig = "T~->T~", .attrs = scan_attrs, .attrs_size = sizeof(ScanAttrs), .vers = scan_vers,
-    .flags = OP_CONTROL, .infer = scan_infer, .cpu = { NULL, scan_run },
+    .name = "Scan",
+    .sig = "T~->T~",
+    .attrs = scan_attrs,
+    .attrs_size = sizeof(ScanAttrs),
+    .vers = scan_vers,
+    .flags = OP_CONTROL,
+    .infer = scan_infer,
+    .cpu = { NULL, scan_run },
 };
 
 /* -- ScanBatch: Scan-8 ---------------------------------------------------------------------------------------------- */
@@ -326,12 +339,8 @@ typedef struct BatchAttrs {
     IntList directions;
 } BatchAttrs;
 
-static const AttrSpec batch_attrs[] = {
-    OP_GRAPH_REQ(BatchAttrs, body),
-    OP_INT_REQ(BatchAttrs, num_scan_inputs),
-    OP_INTS(BatchAttrs, directions),
-    OP_ATTR_END
-};
+static const AttrSpec batch_attrs[] = { OP_GRAPH_REQ(BatchAttrs, body), OP_INT_REQ(BatchAttrs, num_scan_inputs),
+                                        OP_INTS(BatchAttrs, directions), OP_ATTR_END };
 
 static sdx_status batch_infer(Infer *c)
 {
@@ -420,20 +429,23 @@ static sdx_status batch_run(Run *r)
 {
     const BatchAttrs *a = r->args;
     Scan s = { .lanes = NULL };
-    if (!scan_sizes(a->body, a->num_scan_inputs, r->n_in - 1, r->n_out, &s.z)) return sdx_run_fail(r, "its body does not fit");
+    if (!scan_sizes(a->body, a->num_scan_inputs, r->n_in - 1, r->n_out, &s.z))
+        return sdx_run_fail(r, "its body does not fit");
     const Tensor *first = &r->in[1 + s.z.states]->t;
-    if (first->rank < 2) return sdx_run_fail(r, "scanned inputs have rank %d; batch and sequence take two axes", first->rank);
+    if (first->rank < 2)
+        return sdx_run_fail(r, "scanned inputs have rank %d; batch and sequence take two axes", first->rank);
     int64_t batch = first->dims[0], max_trips = first->dims[1];
     for (int i = 1; i < r->n_in; i++)
         if (!sdx_dtype_size(r->in[i]->t.dtype)) return sdx_run_fail(r, "elements smaller than a byte");
     for (int64_t b = 0; b < batch; b++) {
         int64_t trips = max_trips;
         if (DATUM_HAS(r, 0)) {
-            if (sdx_tensor_count(&r->in[0]->t) != batch) return sdx_run_fail(r, "sequence_lens has another size than the batch");
+            if (sdx_tensor_count(&r->in[0]->t) != batch)
+                return sdx_run_fail(r, "sequence_lens has another size than the batch");
             trips = ((const int64_t *)r->in[0]->t.data)[b];
             if (trips < 0 || trips > max_trips)
-                return sdx_run_fail(r, "sequence_lens[%lld] = %lld is outside [0, %lld]", (long long)b, (long long)trips,
-                                    (long long)max_trips);
+                return sdx_run_fail(r, "sequence_lens[%lld] = %lld is outside [0, %lld]", (long long)b,
+                                    (long long)trips, (long long)max_trips);
         }
         TRY(scan_alloc(r, &s, r->n_in - 1, r->n_out));
         Datum *items = sdx_alloc(sdx_run_alloc(r), (size_t)s.z.states * sizeof *items);
@@ -447,8 +459,10 @@ static sdx_status batch_run(Run *r)
         const Tensor *x = o < s.z.states ? &r->in[1 + o]->t : NULL;
         int64_t dims[2] = { 0, max_trips };
         if (!r->out[o]) continue;
-        if (x) TRY(sdx_run_output(r, o, x->dtype, x->rank, x->dims, NULL));
-        else TRY(sdx_run_output(r, o, a->body->outputs[o]->type.elem, 2, dims, NULL));
+        if (x)
+            TRY(sdx_run_output(r, o, x->dtype, x->rank, x->dims, NULL));
+        else
+            TRY(sdx_run_output(r, o, a->body->outputs[o]->type.elem, 2, dims, NULL));
     }
     return SDX_OK;
 }
@@ -456,8 +470,15 @@ static sdx_status batch_run(Run *r)
 static const OpVer batch_vers[] = { { .since = 1, .types = { TS_ALL_1 } }, { 0 } };
 
 const OpDef sdx_op_sdx_ScanBatch = {
-    .name = "ScanBatch", .domain = "sdx", .sig = "i64?,T~->T~", .attrs = batch_attrs, .attrs_size = sizeof(BatchAttrs),
-    .vers = batch_vers, .flags = OP_CONTROL, .infer = batch_infer, .cpu = { NULL, batch_run },
+    .name = "ScanBatch",
+    .domain = "sdx",
+    .sig = "i64?,T~->T~",
+    .attrs = batch_attrs,
+    .attrs_size = sizeof(BatchAttrs),
+    .vers = batch_vers,
+    .flags = OP_CONTROL,
+    .infer = batch_infer,
+    .cpu = { NULL, batch_run },
 };
 
 /* -- SequenceMap ---------------------------------------------------------------------------------------------------- */
@@ -494,8 +515,8 @@ static sdx_status map_trip(Run *r, const MapAttrs *a, int64_t at, const Datum **
         in[i] = r->in[i];
         if (in[i]->kind != DATUM_SEQUENCE) continue;
         if (at >= in[i]->seq->n)
-            return sdx_run_fail(r, "input sequence %d has %lld elements, the first has %lld", i, (long long)in[i]->seq->n,
-                                (long long)r->in[0]->seq->n);
+            return sdx_run_fail(r, "input sequence %d has %lld elements, the first has %lld", i,
+                                (long long)in[i]->seq->n, (long long)r->in[0]->seq->n);
         in[i] = &in[i]->seq->items[at];
     }
     for (int o = 0; o < r->n_out; o++) out[o] = (Datum){ .kind = DATUM_NONE };
@@ -525,7 +546,8 @@ static sdx_status map_all(Run *r, const Datum **in, Datum *out, Datum *seqs)
 
 static sdx_status map_run(Run *r)
 {
-    Datum *out = sdx_alloc_zero(sdx_run_alloc(r), 2 * (size_t)r->n_out * sizeof *out + (size_t)r->n_in * sizeof(Datum *));
+    Datum *out = sdx_alloc_zero(sdx_run_alloc(r),
+                                2 * (size_t)r->n_out * sizeof *out + (size_t)r->n_in * sizeof(Datum *));
     TRY_MEM(out, r->err);
     Datum *seqs = out + r->n_out;
     sdx_status st = map_all(r, (const Datum **)(seqs + r->n_out), out, seqs);
@@ -537,6 +559,12 @@ static sdx_status map_run(Run *r)
 static const OpVer map_vers[] = { { .since = 17, .types = { TS_ALL_1 } }, { 0 } };
 
 const OpDef sdx_op_SequenceMap = {
-    .name = "SequenceMap", .sig = "seq(T),any~->seq(U)~", .attrs = map_attrs, .attrs_size = sizeof(MapAttrs),
-    .vers = map_vers, .flags = OP_CONTROL, .infer = map_infer, .cpu = { NULL, map_run },
+    .name = "SequenceMap",
+    .sig = "seq(T),any~->seq(U)~",
+    .attrs = map_attrs,
+    .attrs_size = sizeof(MapAttrs),
+    .vers = map_vers,
+    .flags = OP_CONTROL,
+    .infer = map_infer,
+    .cpu = { NULL, map_run },
 };

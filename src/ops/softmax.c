@@ -106,13 +106,22 @@ static sdx_status softmax_from_11(Node *n, Err *err)
 }
 
 static const OpVer softmax_vers[] = {
-    { 13, { TS_FLTB } }, { 11, { TS_FLT }, softmax_from_11 }, { 1, { TS_FLT } }, { 0 },
+    { 13, { TS_FLTB } },
+    { 11, { TS_FLT }, softmax_from_11 },
+    { 1, { TS_FLT } },
+    { 0 },
 };
 
 #define SOFTMAX_OP(Name, fn)                                                                                           \
-    const OpDef sdx_op_##Name = {                                                                                 \
-        .name = #Name, .sig = "T->T", .attrs = softmax_attrs, .attrs_size = sizeof(SoftmaxAttrs),                      \
-        .vers = softmax_vers, .flags = OP_INPLACE | OP_F32_MATH, .infer = softmax_infer, .cpu = { prepare_kern, fn },          \
+    const OpDef sdx_op_##Name = {                                                                                      \
+        .name = #Name,                                                                                                 \
+        .sig = "T->T",                                                                                                 \
+        .attrs = softmax_attrs,                                                                                        \
+        .attrs_size = sizeof(SoftmaxAttrs),                                                                            \
+        .vers = softmax_vers,                                                                                          \
+        .flags = OP_INPLACE | OP_F32_MATH,                                                                             \
+        .infer = softmax_infer,                                                                                        \
+        .cpu = { prepare_kern, fn },                                                                                   \
     };
 SOFTMAX_OP(Softmax, run_soft)
 SOFTMAX_OP(LogSoftmax, run_log)

@@ -53,7 +53,8 @@ static void FN(softmax_units)(const SoftmaxJob *j, int64_t from, int64_t to, int
         T *y = (T *)j->y + at;
         if (kind == KIND_HARD) FN(hardmax_cols)(x, y, j->v.n, j->v.inner, cols);
 #ifdef EXP
-        else FN(softmax_cols)(x, y, j->v.n, j->v.inner, cols, kind == KIND_LOG);
+        else
+            FN(softmax_cols)(x, y, j->v.n, j->v.inner, cols, kind == KIND_LOG);
 #endif
     }
 }

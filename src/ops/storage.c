@@ -8,16 +8,11 @@
 /* Every level of Kern gives the same bits, so the best one serves all sessions. */
 static const uint8_t formats[DT_COUNT] = {
 #define NAMED(dtype, format) [dtype] = SDX_FORMAT_##format + 1
-    NAMED(DT_FLOAT16, f16),
-    NAMED(DT_BFLOAT16, bf16),
-    NAMED(DT_FLOAT8E4M3FN, f8e4m3fn),
-    NAMED(DT_FLOAT8E4M3FNUZ, f8e4m3fnuz),
-    NAMED(DT_FLOAT8E5M2, f8e5m2),
-    NAMED(DT_FLOAT8E5M2FNUZ, f8e5m2fnuz),
-    NAMED(DT_FLOAT8E8M0, f8e8m0),
-    NAMED(DT_FLOAT4E2M1, f4e2m1),
-    NAMED(DT_FLOAT6E2M3, f6e2m3),
-    NAMED(DT_FLOAT6E3M2, f6e3m2),
+    NAMED(DT_FLOAT16, f16),           NAMED(DT_BFLOAT16, bf16),
+    NAMED(DT_FLOAT8E4M3FN, f8e4m3fn), NAMED(DT_FLOAT8E4M3FNUZ, f8e4m3fnuz),
+    NAMED(DT_FLOAT8E5M2, f8e5m2),     NAMED(DT_FLOAT8E5M2FNUZ, f8e5m2fnuz),
+    NAMED(DT_FLOAT8E8M0, f8e8m0),     NAMED(DT_FLOAT4E2M1, f4e2m1),
+    NAMED(DT_FLOAT6E2M3, f6e2m3),     NAMED(DT_FLOAT6E3M2, f6e3m2),
 #undef NAMED
 };
 
@@ -60,10 +55,7 @@ static int64_t unaligned(int64_t i, int64_t n)
     return head < n ? head : n;
 }
 
-static uint8_t *byte_of(DType d, const void *data, int64_t i)
-{
-    return (uint8_t *)data + i * sdx_dtype_bits(d) / 8;
-}
+static uint8_t *byte_of(DType d, const void *data, int64_t i) { return (uint8_t *)data + i * sdx_dtype_bits(d) / 8; }
 
 void sdx_storage_unpack(DType d, const void *data, int64_t from, uint8_t *dst, int64_t n)
 {

@@ -13,9 +13,8 @@ typedef struct TopKAttrs {
     int64_t axis, largest, sorted;
 } TopKAttrs;
 
-static const AttrSpec topk_attrs[] = {
-    OP_INT(TopKAttrs, axis, -1), OP_INT(TopKAttrs, largest, 1), OP_INT(TopKAttrs, sorted, 1), OP_ATTR_END
-};
+static const AttrSpec topk_attrs[] = { OP_INT(TopKAttrs, axis, -1), OP_INT(TopKAttrs, largest, 1),
+                                       OP_INT(TopKAttrs, sorted, 1), OP_ATTR_END };
 
 static sdx_status topk_infer(Infer *c)
 {
@@ -166,6 +165,12 @@ static const OpVer topk_vers[] = {
 };
 
 const OpDef sdx_op_TopK = {
-    .name = "TopK", .sig = "T,i64->T,i64", .attrs = topk_attrs, .attrs_size = sizeof(TopKAttrs), .vers = topk_vers,
-    .flags = OP_F32_MATH, .infer = topk_infer, .cpu = { NULL, topk_run },
+    .name = "TopK",
+    .sig = "T,i64->T,i64",
+    .attrs = topk_attrs,
+    .attrs_size = sizeof(TopKAttrs),
+    .vers = topk_vers,
+    .flags = OP_F32_MATH,
+    .infer = topk_infer,
+    .cpu = { NULL, topk_run },
 };

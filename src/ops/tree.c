@@ -44,32 +44,52 @@ typedef struct TreeAttrs {
         OP_STRS(TreeAttrs, nodes_modes), OP_FLOATS(TreeAttrs, nodes_values), OP_FLOATS(TreeAttrs, nodes_hitrates),     \
         OP_FLOATS(TreeAttrs, base_values), OP_TENSOR(TreeAttrs, nodes_values_as_tensor),                               \
         OP_TENSOR(TreeAttrs, nodes_hitrates_as_tensor), OP_TENSOR(TreeAttrs, base_values_as_tensor),                   \
-        { .name = "post_transform", .type = ATTR_STRING, .offset = offsetof(TreeAttrs, post_name), .s = "NONE" }
+    {                                                                                                                  \
+        .name = "post_transform", .type = ATTR_STRING, .offset = offsetof(TreeAttrs, post_name), .s = "NONE"           \
+    }
 
 static const AttrSpec regressor_attrs[] = {
-    TREE_OLD, OP_INTS(TreeAttrs, target_treeids), OP_INTS(TreeAttrs, target_nodeids), OP_INTS(TreeAttrs, target_ids),
-    OP_FLOATS(TreeAttrs, target_weights), OP_TENSOR(TreeAttrs, target_weights_as_tensor), OP_INT(TreeAttrs, n_targets, 0),
+    TREE_OLD,
+    OP_INTS(TreeAttrs, target_treeids),
+    OP_INTS(TreeAttrs, target_nodeids),
+    OP_INTS(TreeAttrs, target_ids),
+    OP_FLOATS(TreeAttrs, target_weights),
+    OP_TENSOR(TreeAttrs, target_weights_as_tensor),
+    OP_INT(TreeAttrs, n_targets, 0),
     { .name = "aggregate_function", .type = ATTR_STRING, .offset = offsetof(TreeAttrs, aggregate_name), .s = "SUM" },
     OP_ATTR_END
 };
-static const AttrSpec classifier_attrs[] = {
-    TREE_OLD, OP_INTS(TreeAttrs, class_treeids), OP_INTS(TreeAttrs, class_nodeids), OP_INTS(TreeAttrs, class_ids),
-    OP_FLOATS(TreeAttrs, class_weights), OP_TENSOR(TreeAttrs, class_weights_as_tensor),
-    OP_INTS(TreeAttrs, classlabels_int64s), OP_STRS(TreeAttrs, classlabels_strings), OP_ATTR_END
-};
+static const AttrSpec classifier_attrs[] = { TREE_OLD,
+                                             OP_INTS(TreeAttrs, class_treeids),
+                                             OP_INTS(TreeAttrs, class_nodeids),
+                                             OP_INTS(TreeAttrs, class_ids),
+                                             OP_FLOATS(TreeAttrs, class_weights),
+                                             OP_TENSOR(TreeAttrs, class_weights_as_tensor),
+                                             OP_INTS(TreeAttrs, classlabels_int64s),
+                                             OP_STRS(TreeAttrs, classlabels_strings),
+                                             OP_ATTR_END };
 #define REQUIRED(attr, kind, field)                                                                                    \
-    { .name = attr, .type = kind, .offset = offsetof(TreeAttrs, field), .required = true }
+    {                                                                                                                  \
+        .name = attr, .type = kind, .offset = offsetof(TreeAttrs, field), .required = true                             \
+    }
 static const AttrSpec ensemble_attrs[] = {
-    REQUIRED("leaf_targetids", ATTR_INTS, leaf_targetids), REQUIRED("leaf_weights", ATTR_TENSOR, leaf_weights),
-    REQUIRED("nodes_falseleafs", ATTR_INTS, nodes_falseleafs), REQUIRED("nodes_falsenodeids", ATTR_INTS, nodes_falsenodeids),
-    REQUIRED("nodes_featureids", ATTR_INTS, nodes_featureids), REQUIRED("nodes_modes", ATTR_TENSOR, nodes_modes_t),
-    REQUIRED("nodes_splits", ATTR_TENSOR, nodes_splits), REQUIRED("nodes_trueleafs", ATTR_INTS, nodes_trueleafs),
-    REQUIRED("nodes_truenodeids", ATTR_INTS, nodes_truenodeids), REQUIRED("tree_roots", ATTR_INTS, tree_roots),
+    REQUIRED("leaf_targetids", ATTR_INTS, leaf_targetids),
+    REQUIRED("leaf_weights", ATTR_TENSOR, leaf_weights),
+    REQUIRED("nodes_falseleafs", ATTR_INTS, nodes_falseleafs),
+    REQUIRED("nodes_falsenodeids", ATTR_INTS, nodes_falsenodeids),
+    REQUIRED("nodes_featureids", ATTR_INTS, nodes_featureids),
+    REQUIRED("nodes_modes", ATTR_TENSOR, nodes_modes_t),
+    REQUIRED("nodes_splits", ATTR_TENSOR, nodes_splits),
+    REQUIRED("nodes_trueleafs", ATTR_INTS, nodes_trueleafs),
+    REQUIRED("nodes_truenodeids", ATTR_INTS, nodes_truenodeids),
+    REQUIRED("tree_roots", ATTR_INTS, tree_roots),
     { .name = "aggregate_function", .type = ATTR_INT, .offset = offsetof(TreeAttrs, aggregate), .i = AGG_SUM },
     { .name = "post_transform", .type = ATTR_INT, .offset = offsetof(TreeAttrs, post), .i = POST_NONE },
     { .name = "nodes_hitrates", .type = ATTR_TENSOR, .offset = offsetof(TreeAttrs, nodes_hitrates_t) },
-    OP_TENSOR(TreeAttrs, membership_values), OP_INTS(TreeAttrs, nodes_missing_value_tracks_true),
-    OP_INT(TreeAttrs, n_targets, 1), OP_ATTR_END
+    OP_TENSOR(TreeAttrs, membership_values),
+    OP_INTS(TreeAttrs, nodes_missing_value_tracks_true),
+    OP_INT(TreeAttrs, n_targets, 1),
+    OP_ATTR_END
 };
 
 static int aggregate_of(Str s)
@@ -97,10 +117,15 @@ static const Tensor *floats_view(const FloatList *l, const Tensor *t, Tensor *vi
 /* NULL, or what does not fit together. */
 static const char *tree_source_old(const TreeAttrs *a, bool classifier, int64_t n_targets, Views *v, TreeSource *s)
 {
-    *s = (TreeSource){ .n = a->nodes_treeids.n, .tree_ids = a->nodes_treeids.v, .node_ids = a->nodes_nodeids.v,
-                       .true_ids = a->nodes_truenodeids.v, .false_ids = a->nodes_falsenodeids.v,
-                       .mode_names = a->nodes_modes.v, .features = a->nodes_featureids.v,
-                       .missing_true = a->nodes_missing_value_tracks_true.v, .n_targets = n_targets };
+    *s = (TreeSource){ .n = a->nodes_treeids.n,
+                       .tree_ids = a->nodes_treeids.v,
+                       .node_ids = a->nodes_nodeids.v,
+                       .true_ids = a->nodes_truenodeids.v,
+                       .false_ids = a->nodes_falsenodeids.v,
+                       .mode_names = a->nodes_modes.v,
+                       .features = a->nodes_featureids.v,
+                       .missing_true = a->nodes_missing_value_tracks_true.v,
+                       .n_targets = n_targets };
     const IntList *trees = classifier ? &a->class_treeids : &a->target_treeids;
     const IntList *nodes = classifier ? &a->class_nodeids : &a->target_nodeids;
     const IntList *ids = classifier ? &a->class_ids : &a->target_ids;
@@ -123,13 +148,24 @@ static const char *tree_source_old(const TreeAttrs *a, bool classifier, int64_t 
 
 static const char *tree_source_new(const TreeAttrs *a, Views *v, TreeSource *s)
 {
-    *s = (TreeSource){ .flat = true, .n = a->nodes_featureids.n, .true_ids = a->nodes_truenodeids.v,
-                       .false_ids = a->nodes_falsenodeids.v, .true_leaf = a->nodes_trueleafs.v,
-                       .false_leaf = a->nodes_falseleafs.v, .features = a->nodes_featureids.v,
-                       .missing_true = a->nodes_missing_value_tracks_true.v, .roots = a->tree_roots.v,
-                       .n_roots = a->tree_roots.n, .n_leaves = a->leaf_targetids.n, .weight_ids = a->leaf_targetids.v,
-                       .n_weights = a->leaf_targetids.n, .splits = a->nodes_splits, .weights = a->leaf_weights,
-                       .modes = a->nodes_modes_t, .members = a->membership_values, .n_targets = a->n_targets };
+    *s = (TreeSource){ .flat = true,
+                       .n = a->nodes_featureids.n,
+                       .true_ids = a->nodes_truenodeids.v,
+                       .false_ids = a->nodes_falsenodeids.v,
+                       .true_leaf = a->nodes_trueleafs.v,
+                       .false_leaf = a->nodes_falseleafs.v,
+                       .features = a->nodes_featureids.v,
+                       .missing_true = a->nodes_missing_value_tracks_true.v,
+                       .roots = a->tree_roots.v,
+                       .n_roots = a->tree_roots.n,
+                       .n_leaves = a->leaf_targetids.n,
+                       .weight_ids = a->leaf_targetids.v,
+                       .n_weights = a->leaf_targetids.n,
+                       .splits = a->nodes_splits,
+                       .weights = a->leaf_weights,
+                       .modes = a->nodes_modes_t,
+                       .members = a->membership_values,
+                       .n_targets = a->n_targets };
     if (a->nodes_truenodeids.n != s->n || a->nodes_falsenodeids.n != s->n || a->nodes_trueleafs.n != s->n ||
         a->nodes_falseleafs.n != s->n || sdx_tensor_count(s->modes) != s->n || sdx_tensor_count(s->splits) != s->n)
         return "the lists that describe nodes have different lengths";
@@ -182,7 +218,8 @@ static sdx_status ensemble_infer(Infer *c)
     if (a->n_targets < 1) return sdx_infer_fail(c, "n_targets is %lld", (long long)a->n_targets);
     if (a->aggregate < 0 || a->aggregate >= AGG_BAD)
         return sdx_infer_fail(c, "aggregate_function %lld is not known", (long long)a->aggregate);
-    if (a->post < 0 || a->post >= POST_BAD) return sdx_infer_fail(c, "post_transform %lld is not known", (long long)a->post);
+    if (a->post < 0 || a->post >= POST_BAD)
+        return sdx_infer_fail(c, "post_transform %lld is not known", (long long)a->post);
     return sdx_ml_infer_rows(c, 0, a->n_targets);
 }
 
@@ -207,9 +244,9 @@ typedef struct TreeState {
     const TreeModel *m;
     int64_t rows, cols, n_targets;
     int aggregate, post;
-    bool floats;             /* float thresholds serve */
+    bool floats; /* float thresholds serve */
     size_t at_rows, at_workers, worker_scratch, at_has;
-    const Tensor *base;      /* NULL: none */
+    const Tensor *base; /* NULL: none */
     Tensor base_view;
 } TreeState;
 
@@ -369,8 +406,10 @@ static void leaf_add(const TreeState *st, uint32_t at, double *score, uint8_t *h
     for (int64_t i = m->leaf_first[leaf]; i < m->leaf_first[leaf + 1]; i++) {
         int32_t t = m->weights[i].target;
         double w = m->weights[i].weight;
-        if (st->aggregate == AGG_SUM || st->aggregate == AGG_AVERAGE) score[t] += w;
-        else if (!has[t] || (st->aggregate == AGG_MIN ? w < score[t] : w > score[t])) score[t] = w;
+        if (st->aggregate == AGG_SUM || st->aggregate == AGG_AVERAGE)
+            score[t] += w;
+        else if (!has[t] || (st->aggregate == AGG_MIN ? w < score[t] : w > score[t]))
+            score[t] = w;
         has[t] = 1;
     }
 }
@@ -391,9 +430,12 @@ static void trees_over_rows(const TreeState *st, const void *x, int64_t n, doubl
                 xf[l] = (const float *)x + row * st->cols;
                 xd[l] = (const double *)x + row * st->cols;
             }
-            if (st->floats) walk_float(m, root, m->depth[t], xf, at);
-            else walk_double(m, root, lanes, xd, at);
-            for (int l = 0; l < lanes; l++) leaf_add(st, at[l], score + (r + l) * st->n_targets, has + (r + l) * st->n_targets);
+            if (st->floats)
+                walk_float(m, root, m->depth[t], xf, at);
+            else
+                walk_double(m, root, lanes, xd, at);
+            for (int l = 0; l < lanes; l++)
+                leaf_add(st, at[l], score + (r + l) * st->n_targets, has + (r + l) * st->n_targets);
         }
     }
 }
@@ -412,8 +454,10 @@ static void trees_over_one(const TreeState *st, const void *x, double *score, ui
             root[l] = m->roots[t + (l < lanes ? l : 0)];
             if (l < lanes && m->depth[t + l] > depth) depth = m->depth[t + l];
         }
-        if (st->floats) walk_float(m, root, depth, xf, at);
-        else walk_double(m, root, lanes, xd, at);
+        if (st->floats)
+            walk_float(m, root, depth, xf, at);
+        else
+            walk_double(m, root, lanes, xd, at);
         for (int l = 0; l < lanes; l++) leaf_add(st, at[l], score, has);
     }
 }
@@ -435,8 +479,10 @@ static void tree_range(void *arg, int64_t from, int64_t to, int worker)
         }
         memset(score, 0, (size_t)(n * st->n_targets) * sizeof *score);
         memset(has, 0, (size_t)(n * st->n_targets));
-        if (n == 1) trees_over_one(st, x, score, has);
-        else trees_over_rows(st, x, n, score, has);
+        if (n == 1)
+            trees_over_one(st, x, score, has);
+        else
+            trees_over_rows(st, x, n, score, has);
         for (int64_t r = 0; r < n; r++) j->finish(j, first + r, score + r * st->n_targets, has + r * st->n_targets);
     }
 }
@@ -540,23 +586,44 @@ static sdx_status classifier_run(Run *r)
 
 static const OpVer regressor_vers[] = { { 5, { TS_ML } }, { 3, { TS_ML } }, { 1, { TS_ML } }, { 0 } };
 const OpDef sdx_op_ml_TreeEnsembleRegressor = {
-    .name = "TreeEnsembleRegressor", .domain = "ai.onnx.ml", .sig = "T->f32", .attrs = regressor_attrs,
-    .attrs_size = sizeof(TreeAttrs), .vers = regressor_vers, .flags = OP_LAZY_PACK, .infer = regressor_infer,
+    .name = "TreeEnsembleRegressor",
+    .domain = "ai.onnx.ml",
+    .sig = "T->f32",
+    .attrs = regressor_attrs,
+    .attrs_size = sizeof(TreeAttrs),
+    .vers = regressor_vers,
+    .flags = OP_LAZY_PACK,
+    .infer = regressor_infer,
     .cpu = { regressor_prepare, regressor_run },
 };
 
 static const OpVer classifier_vers[] = {
-    { 5, { TS_ML, TS_I64 | TS_STR } }, { 3, { TS_ML, TS_I64 | TS_STR } }, { 1, { TS_ML, TS_I64 | TS_STR } }, { 0 },
+    { 5, { TS_ML, TS_I64 | TS_STR } },
+    { 3, { TS_ML, TS_I64 | TS_STR } },
+    { 1, { TS_ML, TS_I64 | TS_STR } },
+    { 0 },
 };
 const OpDef sdx_op_ml_TreeEnsembleClassifier = {
-    .name = "TreeEnsembleClassifier", .domain = "ai.onnx.ml", .sig = "T->U,f32", .attrs = classifier_attrs,
-    .attrs_size = sizeof(TreeAttrs), .vers = classifier_vers, .flags = OP_LAZY_PACK, .infer = classifier_infer,
+    .name = "TreeEnsembleClassifier",
+    .domain = "ai.onnx.ml",
+    .sig = "T->U,f32",
+    .attrs = classifier_attrs,
+    .attrs_size = sizeof(TreeAttrs),
+    .vers = classifier_vers,
+    .flags = OP_LAZY_PACK,
+    .infer = classifier_infer,
     .cpu = { classifier_prepare, classifier_run },
 };
 
 static const OpVer ensemble_vers[] = { { 5, { TS_FLT } }, { 0 } };
 const OpDef sdx_op_ml_TreeEnsemble = {
-    .name = "TreeEnsemble", .domain = "ai.onnx.ml", .sig = "T->T", .attrs = ensemble_attrs,
-    .attrs_size = sizeof(TreeAttrs), .vers = ensemble_vers, .flags = OP_F32_MATH | OP_LAZY_PACK,
-    .infer = ensemble_infer, .cpu = { ensemble_prepare, ensemble_run },
+    .name = "TreeEnsemble",
+    .domain = "ai.onnx.ml",
+    .sig = "T->T",
+    .attrs = ensemble_attrs,
+    .attrs_size = sizeof(TreeAttrs),
+    .vers = ensemble_vers,
+    .flags = OP_F32_MATH | OP_LAZY_PACK,
+    .infer = ensemble_infer,
+    .cpu = { ensemble_prepare, ensemble_run },
 };

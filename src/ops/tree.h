@@ -28,11 +28,11 @@ typedef struct TreeWeight {
 } TreeWeight;
 
 typedef struct TreeModel {
-    const char *bad;   /* what is wrong with the ensemble; NULL: nothing */
+    const char *bad; /* what is wrong with the ensemble; NULL: nothing */
     int64_t n_nodes, n_roots, n_leaves, n_weights, n_set;
     int64_t max_feature; /* -1: no question is asked */
     bool only_leq;
-    int64_t n_ids;     /* distinct targets that leaves name */
+    int64_t n_ids; /* distinct targets that leaves name */
     int64_t first_id;
     bool all_positive; /* no weight is negative */
     TreeNode *nodes;
@@ -41,7 +41,7 @@ typedef struct TreeModel {
     uint32_t *roots, *depth; /* by root */
     int64_t *leaf_first;     /* n_leaves + 1: weights of a leaf */
     TreeWeight *weights;
-    double *set;             /* members, NaN after each set */
+    double *set; /* members, NaN after each set */
 } TreeModel;
 
 /* An ensemble as its attributes give it, of either form. */

@@ -28,8 +28,7 @@ static size_t tree_places(const TreeSource *s, Places *p)
     size_t total = sizeof(TreeModel);
     if (most_nodes(s) >= INT32_MAX) return 0;
     bool ok = part(&total, most_nodes(s), sizeof(TreeNode), &p->nodes) &&
-              part(&total, most_nodes(s), sizeof(double), &p->threshold) &&
-              part(&total, most_nodes(s), 1, &p->mode) &&
+              part(&total, most_nodes(s), sizeof(double), &p->threshold) && part(&total, most_nodes(s), 1, &p->mode) &&
               part(&total, most_roots(s), sizeof(uint32_t), &p->roots) &&
               part(&total, most_roots(s), sizeof(uint32_t), &p->depth) &&
               part(&total, most_leaves(s) + 1, sizeof(int64_t), &p->leaf_first) &&
@@ -48,8 +47,8 @@ size_t sdx_tree_nbytes(const TreeSource *s)
 
 static int mode_of(Str s)
 {
-    static const char *const names[] = { "BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT",
-                                         "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF" };
+    static const char *const names[] = { "BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE",    "BRANCH_GT",
+                                         "BRANCH_EQ",  "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF" };
     for (int i = 0; i <= TREE_LEAF; i++)
         if (s.n == strlen(names[i]) && !memcmp(s.p, names[i], s.n)) return i;
     return -1;
@@ -107,14 +106,17 @@ static int key_order(const void *av, const void *bv)
 static int64_t key_find(const TreeSource *s, const Key *keys, int64_t tree, int64_t node, int64_t near)
 {
     int64_t guess = near;
-    if (near >= 0 && !__builtin_sub_overflow(node, s->node_ids[near], &guess) && !__builtin_add_overflow(guess, near, &guess) &&
-        guess >= 0 && guess < s->n && s->tree_ids[guess] == tree && s->node_ids[guess] == node)
+    if (near >= 0 && !__builtin_sub_overflow(node, s->node_ids[near], &guess) &&
+        !__builtin_add_overflow(guess, near, &guess) && guess >= 0 && guess < s->n && s->tree_ids[guess] == tree &&
+        s->node_ids[guess] == node)
         return guess;
     int64_t lo = 0, hi = s->n;
     while (lo < hi) {
         int64_t mid = lo + (hi - lo) / 2;
-        if (keys[mid].tree < tree || (keys[mid].tree == tree && keys[mid].node < node)) lo = mid + 1;
-        else hi = mid;
+        if (keys[mid].tree < tree || (keys[mid].tree == tree && keys[mid].node < node))
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     return lo < s->n && keys[lo].tree == tree && keys[lo].node == node ? keys[lo].at : -1;
 }
@@ -124,7 +126,8 @@ static const char *build_ids(const TreeSource *s, TreeModel *m, Key *keys, uint8
     for (int64_t i = 0; i < s->n; i++) keys[i] = (Key){ s->tree_ids[i], s->node_ids[i], i };
     qsort(keys, (size_t)s->n, sizeof *keys, key_order);
     for (int64_t i = 1; i < s->n; i++)
-        if (keys[i].tree == keys[i - 1].tree && keys[i].node == keys[i - 1].node) return "two nodes of a tree have the same id";
+        if (keys[i].tree == keys[i - 1].tree && keys[i].node == keys[i - 1].node)
+            return "two nodes of a tree have the same id";
     for (int64_t i = 0; i < s->n; i++) {
         int mode = mode_of(s->mode_names[i]);
         if (mode < 0 || mode == TREE_MEMBER) return "a node has an unknown mode";
@@ -135,7 +138,8 @@ static const char *build_ids(const TreeSource *s, TreeModel *m, Key *keys, uint8
         int64_t yes = key_find(s, keys, s->tree_ids[i], s->true_ids[i], i);
         int64_t no = key_find(s, keys, s->tree_ids[i], s->false_ids[i], i);
         if (yes < 0 || no < 0) return "a node leads to one that does not exist";
-        if (s->features[i] < 0 || s->features[i] > INT32_MAX) return "a node asks for a feature that is negative or too large";
+        if (s->features[i] < 0 || s->features[i] > INT32_MAX)
+            return "a node asks for a feature that is negative or too large";
         m->nodes[i] = (TreeNode){ .feature = (uint32_t)s->features[i], .next = { (uint32_t)no, (uint32_t)yes } };
         node_ask(m, i, mode, sdx_tensor_get_double(s->splits, i), s->missing_true && s->missing_true[i]);
         is_child[yes] = is_child[no] = 1;
@@ -152,7 +156,8 @@ static const char *build_weights(const TreeSource *s, TreeModel *m, const Key *k
     for (int64_t i = 0; i < s->n_weights; i++) {
         int64_t at = key_find(s, keys, s->weight_trees[i], s->weight_nodes[i], near);
         if (at < 0) return "a weight belongs to a node that does not exist";
-        if (s->weight_ids[i] < 0 || s->weight_ids[i] >= s->n_targets) return "a weight belongs to a target or class that does not exist";
+        if (s->weight_ids[i] < 0 || s->weight_ids[i] >= s->n_targets)
+            return "a weight belongs to a target or class that does not exist";
         near = at;
         leaf_of[i] = m->mode[at] == TREE_LEAF ? (int64_t)m->nodes[at].leaf : -1;
         if (leaf_of[i] >= 0) m->leaf_first[leaf_of[i] + 1]++;
@@ -161,8 +166,8 @@ static const char *build_weights(const TreeSource *s, TreeModel *m, const Key *k
     for (int64_t i = s->n_weights - 1; i >= 0; i--) {
         if (leaf_of[i] < 0) continue;
         /* From the back: leaf_first[l + 1] walks down to where leaf l begins, which is where l - 1 ends. */
-        m->weights[--m->leaf_first[leaf_of[i] + 1]] =
-            (TreeWeight){ (int32_t)s->weight_ids[i], sdx_tensor_get_double(s->weights, i) };
+        m->weights[--m->leaf_first[leaf_of[i] + 1]] = (TreeWeight){ (int32_t)s->weight_ids[i],
+                                                                    sdx_tensor_get_double(s->weights, i) };
     }
     for (int64_t i = 0; i < m->n_leaves; i++) m->leaf_first[i] = m->leaf_first[i + 1];
     m->n_weights = 0;
@@ -193,7 +198,8 @@ static const char *build_flat(const TreeSource *s, TreeModel *m)
         if (!bad) bad = flat_child(s, s->false_ids[i], s->false_leaf[i] != 0, &no);
         if (bad) return bad;
         if (mode < TREE_LEQ || mode > TREE_MEMBER) return "a node has an unknown mode";
-        if (s->features[i] < 0 || s->features[i] > INT32_MAX) return "a node asks for a feature that is negative or too large";
+        if (s->features[i] < 0 || s->features[i] > INT32_MAX)
+            return "a node asks for a feature that is negative or too large";
         m->nodes[i] = (TreeNode){ .feature = (uint32_t)s->features[i], .next = { no, yes } };
         node_ask(m, i, (int)mode, sdx_tensor_get_double(s->splits, i), s->missing_true && s->missing_true[i]);
         if (mode != TREE_MEMBER) continue;
@@ -204,7 +210,8 @@ static const char *build_flat(const TreeSource *s, TreeModel *m)
     }
     for (int64_t i = 0; i < s->n_leaves; i++) {
         node_leaf(m, s->n + i, i);
-        if (s->weight_ids[i] < 0 || s->weight_ids[i] >= s->n_targets) return "a leaf belongs to a target that does not exist";
+        if (s->weight_ids[i] < 0 || s->weight_ids[i] >= s->n_targets)
+            return "a leaf belongs to a target that does not exist";
         m->weights[i] = (TreeWeight){ (int32_t)s->weight_ids[i], sdx_tensor_get_double(s->weights, i) };
         m->leaf_first[i + 1] = i + 1;
     }
@@ -271,8 +278,10 @@ static const char *tree_finish(TreeModel *m, const Alloc *temp)
     m->all_positive = true;
     for (int64_t i = 0; i < m->n_weights; i++) {
         m->all_positive &= m->weights[i].weight >= 0;
-        if (i == 0) m->n_ids = 1, m->first_id = m->weights[0].target;
-        else if (m->weights[i].target != m->first_id) m->n_ids = 2;
+        if (i == 0)
+            m->n_ids = 1, m->first_id = m->weights[0].target;
+        else if (m->weights[i].target != m->first_id)
+            m->n_ids = 2;
     }
     return bad;
 }

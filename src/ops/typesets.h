@@ -16,6 +16,9 @@
 /* The rows that operators which grew with the list have in common. */
 #define VERS_ALL_21_25                                                                                                 \
     { .since = 25, .types = { TS_ALL_25 } }, { .since = 24, .types = { TS_ALL_24 } },                                  \
-        { .since = 23, .types = { TS_ALL_23 } }, { .since = 21, .types = { TS_ALL_21 } }
+        { .since = 23, .types = { TS_ALL_23 } },                                                                       \
+    {                                                                                                                  \
+        .since = 21, .types = { TS_ALL_21 }                                                                            \
+    }
 
 #endif

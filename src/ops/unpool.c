@@ -12,7 +12,9 @@
  * (in - 1) * stride - pads + kernel; output_shape, if given, may be larger: the rest stays zero. */
 static const AttrSpec unpool_attrs[] = {
     { .name = "kernel_shape", .type = ATTR_INTS, .offset = offsetof(WindowAttrs, kernel_shape), .required = true },
-    OP_INTS(WindowAttrs, pads), OP_INTS(WindowAttrs, strides), OP_ATTR_END
+    OP_INTS(WindowAttrs, pads),
+    OP_INTS(WindowAttrs, strides),
+    OP_ATTR_END
 };
 
 static sdx_status list_is(const Infer *c, const char *name, IntList l, int n, int64_t least)
@@ -101,8 +103,7 @@ static sdx_status unpool_run(Run *r)
         for (int k = x->rank - 1; k >= 0; k--) {
             int64_t place = rest % plain[k];
             rest /= plain[k];
-            if (place >= dims[k])
-                return sdx_run_fail(r, "index %lld lies outside output_shape", (long long)index[i]);
+            if (place >= dims[k]) return sdx_run_fail(r, "index %lld lies outside output_shape", (long long)index[i]);
             at += place * step[k];
         }
         memcpy((char *)y + (size_t)at * es, (const char *)x->data + (size_t)i * es, es);
@@ -111,20 +112,27 @@ static sdx_status unpool_run(Run *r)
 }
 
 static const OpVer unpool_vers[] = {
-    { 22, { TS_FLTB, TS_I64 } }, { 11, { TS_FLT, TS_I64 } }, { 9, { TS_FLT, TS_I64 } }, { 0 },
+    { 22, { TS_FLTB, TS_I64 } },
+    { 11, { TS_FLT, TS_I64 } },
+    { 9, { TS_FLT, TS_I64 } },
+    { 0 },
 };
 
 const OpDef sdx_op_MaxUnpool = {
-    .name = "MaxUnpool", .sig = "T,U,U?->T", .attrs = unpool_attrs, .attrs_size = sizeof(WindowAttrs),
-    .vers = unpool_vers, .infer = unpool_infer, .cpu = { NULL, unpool_run },
+    .name = "MaxUnpool",
+    .sig = "T,U,U?->T",
+    .attrs = unpool_attrs,
+    .attrs_size = sizeof(WindowAttrs),
+    .vers = unpool_vers,
+    .infer = unpool_infer,
+    .cpu = { NULL, unpool_run },
 };
 
 /* -- Col2Im -------------------------------------------------------------------------------------------------------- */
 
 /* Columns [N, C * taps, positions] are added up where their windows lie in images [N, C, image_shape]. */
-static const AttrSpec col2im_attrs[] = {
-    OP_WINDOW_DILATIONS, OP_INTS(WindowAttrs, pads), OP_INTS(WindowAttrs, strides), OP_ATTR_END
-};
+static const AttrSpec col2im_attrs[] = { OP_WINDOW_DILATIONS, OP_INTS(WindowAttrs, pads), OP_INTS(WindowAttrs, strides),
+                                         OP_ATTR_END };
 
 static sdx_status col2im_infer(Infer *c)
 {
@@ -196,10 +204,14 @@ static AddFn col2im_fn(DType d)
     case DT_COMPLEX64: return add_c64;
     case DT_COMPLEX128: return add_c128;
     case DT_BOOL: return add_bool;
-    case DT_INT8: case DT_UINT8: return add_8;
-    case DT_INT16: case DT_UINT16: return add_16;
-    case DT_INT32: case DT_UINT32: return add_32;
-    case DT_INT64: case DT_UINT64: return add_64;
+    case DT_INT8:
+    case DT_UINT8: return add_8;
+    case DT_INT16:
+    case DT_UINT16: return add_16;
+    case DT_INT32:
+    case DT_UINT32: return add_32;
+    case DT_INT64:
+    case DT_UINT64: return add_64;
     default: return NULL;
     }
 }
@@ -292,6 +304,12 @@ static sdx_status col2im_run(Run *r)
 static const OpVer col2im_vers[] = { { 18, { TS_NUMB | TS_BOOL | TS_STR | TS_CPX } }, { 0 } };
 
 const OpDef sdx_op_Col2Im = {
-    .name = "Col2Im", .sig = "T,i64,i64->T", .attrs = col2im_attrs, .attrs_size = sizeof(WindowAttrs),
-    .vers = col2im_vers, .flags = OP_F32_MATH, .infer = col2im_infer, .cpu = { NULL, col2im_run },
+    .name = "Col2Im",
+    .sig = "T,i64,i64->T",
+    .attrs = col2im_attrs,
+    .attrs_size = sizeof(WindowAttrs),
+    .vers = col2im_vers,
+    .flags = OP_F32_MATH,
+    .infer = col2im_infer,
+    .cpu = { NULL, col2im_run },
 };

@@ -4,10 +4,7 @@
 
 #include "base/size.h"
 
-static sdx_status no_memory(Err *err)
-{
-    return sdx_fail(err, SDX_OUT_OF_MEMORY, "out of memory");
-}
+static sdx_status no_memory(Err *err) { return sdx_fail(err, SDX_OUT_OF_MEMORY, "out of memory"); }
 
 /* -- attributes ---------------------------------------------------------------------------------------------------- */
 
@@ -38,8 +35,8 @@ sdx_status sdx_upgrade_default_float(Node *n, const char *attr, float v, Err *er
 static sdx_status wrong_type(const Node *n, const Attr *a, const char *want, Err *err)
 {
     char text[160];
-    return sdx_fail(err, SDX_INVALID_MODEL, "%s: attribute %s is not of type %s",
-                    sdx_node_text(n, text, sizeof text), a->name, want);
+    return sdx_fail(err, SDX_INVALID_MODEL, "%s: attribute %s is not of type %s", sdx_node_text(n, text, sizeof text),
+                    a->name, want);
 }
 
 /* v becomes input `index`, unless one is there, and the attribute goes. v NULL: out of memory, told. */
@@ -209,8 +206,8 @@ Value *sdx_upgrade_const_like(Node *n, float v, Value *like, Err *err)
 }
 
 /* A node of the default domain; out gets a new value unless it is given. */
-static Node *make_node(Node *near, Node *before, const char *op_type, const Attr *attrs, int n_attrs,
-                       Value *const *in, int n_in, Value *out, Err *err)
+static Node *make_node(Node *near, Node *before, const char *op_type, const Attr *attrs, int n_attrs, Value *const *in,
+                       int n_in, Value *out, Err *err)
 {
     const OpDef *def = sdx_op_find("", op_type);
     if (!def) {

@@ -41,7 +41,7 @@ sdx_status sdx_upgrade_rename(Node *n, const char *op_type, Err *err);
 /* -- building blocks ----------------------------------------------------------------------------------------------- */
 
 /* New constants in n's graph. NULL: out of memory (told). */
-Value *sdx_upgrade_const(Node *n, const Tensor *t, Err *err); /* copies the elements */
+Value *sdx_upgrade_const(Node *n, const Tensor *t, Err *err);                      /* copies the elements */
 Value *sdx_upgrade_const_ints(Node *n, const int64_t *v, int64_t count, Err *err); /* int64[count] */
 Value *sdx_upgrade_const_int(Node *n, int64_t v, Err *err);                        /* int64 scalar */
 Value *sdx_upgrade_const_floats(Node *n, const float *v, int64_t count, Err *err); /* float[count] */

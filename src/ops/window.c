@@ -10,9 +10,14 @@
 int sdx_window_auto_pad(Str s)
 {
     if (s.n == 0) return PAD_EXPLICIT;
-    static const struct { const char *name; int mode; } modes[] = {
-        { "NOTSET", PAD_EXPLICIT }, { "VALID", PAD_VALID },
-        { "SAME_UPPER", PAD_SAME_UPPER }, { "SAME_LOWER", PAD_SAME_LOWER },
+    static const struct {
+        const char *name;
+        int mode;
+    } modes[] = {
+        { "NOTSET", PAD_EXPLICIT },
+        { "VALID", PAD_VALID },
+        { "SAME_UPPER", PAD_SAME_UPPER },
+        { "SAME_LOWER", PAD_SAME_LOWER },
     };
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         if (s.n == strlen(modes[i].name) && !memcmp(s.p, modes[i].name, s.n)) return modes[i].mode;
@@ -61,7 +66,8 @@ sdx_status sdx_window_infer(const Infer *c, const WindowAttrs *a, int n, const D
         if (mode == PAD_EXPLICIT && a->pads.v) p0 = a->pads.v[i], p1 = a->pads.v[n + i];
         DimVal room = sdx_dimval_sub(c->syms, infer_linear(c, x, 1, p0 + p1), footprint(c, kernel[i], dilation));
         if (room.known && room.v < 0 && x.known && x.v > 0)
-            return sdx_infer_fail(c, "the window covers %lld positions along spatial axis %d; the padded input has %lld",
+            return sdx_infer_fail(c,
+                                  "the window covers %lld positions along spatial axis %d; the padded input has %lld",
                                   (long long)(x.v + p0 + p1 - room.v), i, (long long)(x.v + p0 + p1));
         DimVal steps = a->ceil_mode ? sdx_dimval_ceildiv(c->syms, room, s) : sdx_dimval_floordiv(c->syms, room, s);
         DimVal o = infer_linear(c, steps, 1, 1);
@@ -84,7 +90,9 @@ void sdx_window_make(Window *w, const WindowAttrs *a, int n, const int64_t *in, 
     w->n = n;
     for (int i = 0; i < n; i++) {
         WinAxis *x = &w->ax[i];
-        *x = (WinAxis){ .in = in[i], .kernel = kernel[i], .stride = a->strides.v ? a->strides.v[i] : 1,
+        *x = (WinAxis){ .in = in[i],
+                        .kernel = kernel[i],
+                        .stride = a->strides.v ? a->strides.v[i] : 1,
                         .dilation = a->dilations.v ? a->dilations.v[i] : 1 };
         int64_t reach = (x->kernel - 1) * x->dilation + 1;
         if (mode == PAD_SAME_UPPER || mode == PAD_SAME_LOWER) {

@@ -4,7 +4,7 @@
 
 #include "ort/ort.h"
 
-/* status.c */
+/* ort_status.c */
 OrtStatus *sdx_ort_CreateStatus(OrtErrorCode code, const char *text);
 OrtErrorCode sdx_ort_GetErrorCode(const OrtStatus *status);
 const char *sdx_ort_GetErrorMessage(const OrtStatus *status);

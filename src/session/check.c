@@ -60,17 +60,18 @@ static void check_tensor(Complaints *c, const Session *s, const Value *v, const 
     sdx_type_text(s->model->syms, want, declared, sizeof declared);
     sdx_dims_text(dims, sizeof dims, t->dims, t->rank);
     if (want->elem != DT_NONE && want->elem != t->dtype)
-        complain(c, "input `%s` is %s, the model takes %s: convert it to %s", v->name, sdx_dtype_name(t->dtype), declared,
-                 sdx_dtype_name(want->elem));
+        complain(c, "input `%s` is %s, the model takes %s: convert it to %s", v->name, sdx_dtype_name(t->dtype),
+                 declared, sdx_dtype_name(want->elem));
     if (t->rank < 0 || t->rank > SDX_MAX_RANK || !sdx_shape_count(t->dims, t->rank, &count))
         complain(c, "input `%s` has no valid shape", v->name);
     else if (count && !t->data)
         complain(c, "input `%s` has shape %s but no data", v->name, dims);
     else if (!shape_fits(&want->shape, t))
         complain(c, "input `%s` has shape %s, the model takes %s: %s", v->name, dims, declared,
-                 want->shape.rank != t->rank && fits_but_for_ones(&want->shape, 0, t, 0) ? "add or remove dimensions of size 1"
-                 : want->shape.rank != t->rank          ? "give it that number of dimensions"
-                                                        : "numbers have to match, names stand for any size");
+                 want->shape.rank != t->rank && fits_but_for_ones(&want->shape, 0, t, 0)
+                     ? "add or remove dimensions of size 1"
+                 : want->shape.rank != t->rank ? "give it that number of dimensions"
+                                               : "numbers have to match, names stand for any size");
 }
 
 static void check_datum(Complaints *c, const Session *s, const Value *v, const Type *want, const Datum *d)
@@ -80,10 +81,11 @@ static void check_datum(Complaints *c, const Session *s, const Value *v, const T
         static const Type unknown = { .shape.rank = SDX_RANK_UNKNOWN };
         want = want->of ? want->of : &unknown;
     }
-    static const DatumKind kinds[] = { [TYPE_UNKNOWN] = DATUM_NONE,      [TYPE_TENSOR] = DATUM_TENSOR,
-                                       [TYPE_SPARSE] = DATUM_SPARSE,     [TYPE_SEQUENCE] = DATUM_SEQUENCE,
-                                       [TYPE_MAP] = DATUM_MAP,           [TYPE_OPTIONAL] = DATUM_NONE,
-                                       [TYPE_OPAQUE] = DATUM_NONE };
+    static const DatumKind kinds[] = {
+        [TYPE_UNKNOWN] = DATUM_NONE,      [TYPE_TENSOR] = DATUM_TENSOR, [TYPE_SPARSE] = DATUM_SPARSE,
+        [TYPE_SEQUENCE] = DATUM_SEQUENCE, [TYPE_MAP] = DATUM_MAP,       [TYPE_OPTIONAL] = DATUM_NONE,
+        [TYPE_OPAQUE] = DATUM_NONE
+    };
     DatumKind kind = kinds[want->kind];
     if (kind != DATUM_NONE && d->kind != kind) {
         complain(c, "input `%s` is %s, the model takes %s", v->name, kind_text(d->kind), kind_text(kind));
@@ -109,8 +111,10 @@ sdx_status sdx_ses_check(const Session *s, const RunSpec *spec, const Datum *con
     Complaints c = { .n = 0 };
     for (int i = 0; i < spec->n_in; i++) {
         const Value *v = s->wires[spec->in[i]];
-        if (!in[i]) complain(&c, "input `%s` is missing", v->name);
-        else check_datum(&c, s, v, &v->type, in[i]);
+        if (!in[i])
+            complain(&c, "input `%s` is missing", v->name);
+        else
+            check_datum(&c, s, v, &v->type, in[i]);
     }
     return c.n ? sdx_fail(err, SDX_INVALID_ARGUMENT, "%s", c.text) : SDX_OK;
 }

@@ -9,8 +9,10 @@
 static sdx_status claims_ask(Session *s, Provider *p, Err *err)
 {
     int n = s->model->next_node_id;
-    p->claims = (Claims){ .taken = sdx_arena_array(&s->arena, bool, n), .reason = sdx_arena_array(&s->arena, const char *, n),
-                          .n = n, .arena = &s->arena };
+    p->claims = (Claims){ .taken = sdx_arena_array(&s->arena, bool, n),
+                          .reason = sdx_arena_array(&s->arena, const char *, n),
+                          .n = n,
+                          .arena = &s->arena };
     TRY_MEM(p->claims.taken && p->claims.reason ? p : NULL, err);
     return p->api->claim(p->ep, s->model->graph, &p->claims, err);
 }
@@ -96,10 +98,10 @@ static sdx_status each_read(const Graph *g, const Node *n, sdx_status (*fn)(Valu
 typedef struct Splitter {
     Session *s;
     Arena tmp;
-    int *part_of;   /* by node id: the part it is in, -1 while it waits */
+    int *part_of; /* by node id: the part it is in, -1 while it waits */
     Part *parts;
     int n_parts, cap_parts;
-    int part;       /* the one being looked at */
+    int part; /* the one being looked at */
     bool ready;
     Err *err;
 } Splitter;

@@ -20,7 +20,8 @@ static sdx_status dim_override(Model *m, const DimOverride *d, Err *err)
 {
     bool found = false;
     if (d->size < 0)
-        return sdx_fail(err, SDX_INVALID_ARGUMENT, "dimension `%s`: size %lld is negative", d->name, (long long)d->size);
+        return sdx_fail(err, SDX_INVALID_ARGUMENT, "dimension `%s`: size %lld is negative", d->name,
+                        (long long)d->size);
     for (int i = 0; i < m->graph->n_inputs; i++) {
         Shape *s = &m->graph->inputs[i]->type.shape;
         for (int k = 0; k < s->rank; k++) {
@@ -43,8 +44,7 @@ static sdx_status list_inputs(Session *s, Err *err)
         if (!g->inputs[i]->constant) s->inputs[s->n_inputs++] = g->inputs[i];
     for (int i = 0; i < s->model->n_values; i++) {
         Value *v = s->model->values[i];
-        if (v && v->graph == g && v->constant && (v->flags & VALUE_OVERRIDABLE))
-            s->overridable[s->n_overridable++] = v;
+        if (v && v->graph == g && v->constant && (v->flags & VALUE_OVERRIDABLE)) s->overridable[s->n_overridable++] = v;
     }
     s->defaults = sdx_arena_array(&s->arena, Datum, s->n_overridable);
     TRY_MEM(s->defaults, err);
@@ -115,8 +115,10 @@ static sdx_status open_fill(Session *s, const SessionOptions *o, Err *err)
     const Kern *kern = o->kern ? o->kern : sdx_kern_best();
     if (o->max_nodes && s->model->next_node_id > o->max_nodes)
         return sdx_fail(err, SDX_LIMIT_NODES, "the model has more nodes than the limit, %lld", (long long)o->max_nodes);
-    if (o->pool) s->pool = sdx_pool_retain(o->pool);
-    else if (o->threads != 1) TRY(sdx_pool_shared(o->threads, &s->pool, err));
+    if (o->pool)
+        s->pool = sdx_pool_retain(o->pool);
+    else if (o->threads != 1)
+        TRY(sdx_pool_shared(o->threads, &s->pool, err));
     for (int i = 0; i < o->n_dims; i++) TRY(dim_override(s->model, &o->dims[i], err));
     OptOptions opt = { .level = o->level, .disabled = o->disabled, .fold_max_nbytes = FOLD_MAX_NBYTES, .kern = kern };
     TRY(list_providers(s, o, err));
@@ -124,7 +126,11 @@ static sdx_status open_fill(Session *s, const SessionOptions *o, Err *err)
     TRY(sdx_opt_run(s->model, &opt, err));
     TRY(list_inputs(s, err));
     TRY(sdx_packs_create(s->alloc, s->model->owners, s->model->n_owners, &s->packs, err));
-    EpConfig cfg = { .alloc = s->alloc, .kern = kern, .opt = opt, .pool = s->pool, .packs = s->packs,
+    EpConfig cfg = { .alloc = s->alloc,
+                     .kern = kern,
+                     .opt = opt,
+                     .pool = s->pool,
+                     .packs = s->packs,
                      .flush_subnormals = o->level >= OPT_DEFAULT && !o->keep_subnormals,
                      .may_round = o->level >= OPT_DEFAULT };
     TRY(sdx_ses_claim(s, &cfg, err));
@@ -155,8 +161,10 @@ sdx_status sdx_ses_open(Model **model, const SessionOptions *o, Session **out, E
     s->plan_cache = o->plan_cache > 0 ? o->plan_cache : PLAN_CACHE_DEFAULT;
     sdx_arena_init(&s->arena, a, 0);
     sdx_status st = open_fill(s, o, err);
-    if (st != SDX_OK) sdx_ses_close(s);
-    else *out = s;
+    if (st != SDX_OK)
+        sdx_ses_close(s);
+    else
+        *out = s;
     return st;
 }
 
@@ -198,7 +206,7 @@ const Value *sdx_ses_output(const Session *s, int i) { return s->model->graph->o
 const Value *sdx_ses_overridable(const Session *s, int i) { return s->overridable[i]; }
 
 void sdx_ses_each_node(const Session *s, void (*fn)(void *user, const Node *n, const char *ep, const char *reason),
-                           void *user)
+                       void *user)
 {
     for (const Node *n = s->model->graph->first; n; n = n->next) {
         const char *reason = NULL;

@@ -49,8 +49,8 @@ struct Session {
 struct RunSpec {
     Session *session;
     int n_in, n_out;
-    int *in;      /* for each given input its wire */
-    int *out;     /* for each wanted output which of the graph's outputs it is */
+    int *in;       /* for each given input its wire */
+    int *out;      /* for each wanted output which of the graph's outputs it is */
     bool is_whole; /* the one part takes exactly these inputs and gives exactly these outputs, in this order */
 };
 

@@ -35,7 +35,8 @@ static Datum tensor(DType dtype, void *v, int rank, const int64_t *dims)
     return d;
 }
 
-#define DIMS(...) (int)(sizeof(int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)), (int64_t[]){ __VA_ARGS__ }
+#define DIMS(...)                                                                                                      \
+    (int)(sizeof(int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
 #define F32(v, ...) tensor(DT_FLOAT, v, DIMS(__VA_ARGS__))
 #define I64(v, ...) tensor(DT_INT64, v, DIMS(__VA_ARGS__))
 
@@ -100,13 +101,15 @@ static void memory_is_shared(void)
     SessionOptions o = { .level = OPT_NONE };
     float v[16] = { 4, 9 };
     Session *s = open_text("g (float[16] x) => (float[4,4] y)"
-                           "<int64[2] d = {4, 4}> { a = Neg(x) b = Abs(a) c = Reshape(b, d) e = Sqrt(c) y = Neg(e) }", &o);
+                           "<int64[2] d = {4, 4}> { a = Neg(x) b = Abs(a) c = Reshape(b, d) e = Sqrt(c) y = Neg(e) }",
+                           &o);
     if (!s) return;
     CHECK_INT(plan_nbytes(s, (Datum[]){ F32(v, 16) }), 0);
     sdx_ses_close(s);
     /* Two values that live at once, of which one takes over the memory of a third: two blocks, not three. */
     s = open_text("g (float[16] x) => (float[16] y) { a = Neg(x) b = Abs(x) c = Sin(a) d = Mul(c, b) e = Exp(d)"
-                  " f = Add(e, b) y = Transpose(f) }", &o);
+                  " f = Add(e, b) y = Transpose(f) }",
+                  &o);
     if (!s) return;
     CHECK_INT(plan_nbytes(s, (Datum[]){ F32(v, 16) }), 128);
     sdx_ses_close(s);
@@ -116,9 +119,11 @@ static void memory_is_shared(void)
 static void in_place_only_when_nobody_looks(void)
 {
     float v[4] = { 1, 2, 3, 4 };
-    EACH_LEVEL (o) {
+    EACH_LEVEL(o)
+    {
         Session *s = open_text("g (float[2,2] x) => (float[2,2] y) <int64[1] m = {4}, int64[2] d = {2,2}>"
-                               "{ a = Neg(x) f = Reshape(a, m) b = Abs(f) c = Reshape(b, d) y = Sub(c, a) }", &o);
+                               "{ a = Neg(x) f = Reshape(a, m) b = Abs(f) c = Reshape(b, d) y = Sub(c, a) }",
+                               &o);
         if (!s) return;
         check_run(s, (Datum[]){ F32(v, 2, 2) }, (float[]){ 2, 4, 6, 8 }, DIMS(2, 2));
         sdx_ses_close(s);
@@ -137,7 +142,8 @@ static void in_place_only_when_nobody_looks(void)
 static void shapes_from_contents(void)
 {
     float v[6] = { 1, 2, 3, 4, 5, 6 };
-    EACH_LEVEL (o) {
+    EACH_LEVEL(o)
+    {
         Session *s = open_text("g (float[A] x, int64[2] d) => (float[B,C] y) { e = Reshape(x, d) y = Neg(e) }", &o);
         if (!s) return;
         int64_t d[2] = { 2, 3 };
@@ -148,7 +154,8 @@ static void shapes_from_contents(void)
         sdx_ses_close(s);
         /* Through arithmetic that no plan can do: the shape comes out of floats. */
         s = open_text("g (float[A] x, float[2] d) => (float[B,C] y)"
-                      "{ i = Cast <to = 7> (d) e = Reshape(x, i) n = Neg(e) y = Add(n, n) }", &o);
+                      "{ i = Cast <to = 7> (d) e = Reshape(x, i) n = Neg(e) y = Add(n, n) }",
+                      &o);
         if (!s) return;
         float f[2] = { 2, 3 };
         const float twice[6] = { -2, -4, -6, -8, -10, -12 };
@@ -188,9 +195,11 @@ static void bound_outputs_are_used(void)
 /* Inputs, constants and one value under two names as outputs: each with memory of its own. */
 static void results_alias_nothing(void)
 {
-    EACH_LEVEL (o) {
+    EACH_LEVEL(o)
+    {
         Session *s = open_text("g (float[2] x) => (float[2] x, float[2] k, float[2] y, float[2] z)"
-                               "<float[2] k = {5, 6}> { y = Neg(x) z = Identity(y) }", &o);
+                               "<float[2] k = {5, 6}> { y = Neg(x) z = Identity(y) }",
+                               &o);
         if (!s) return;
         float v[2] = { 1, 2 };
         Datum x = F32(v, 2), out[4] = { { 0 } };
@@ -215,11 +224,13 @@ static void some_outputs_in_any_order(void)
     Datum x = F32(&one, 1), w = F32(&two, 1), out[2] = { { 0 } };
     Err err = { 0 };
     CHECK_INT(sdx_ses_run_names(s, (const char *[]){ "w", "x" }, (const Datum *[]){ &w, &x }, 2,
-                                (const char *[]){ "b", "a" }, out, 2, NULL, &err), SDX_OK);
+                                (const char *[]){ "b", "a" }, out, 2, NULL, &err),
+              SDX_OK);
     if (CHECK(out[0].t.data && out[1].t.data)) CHECK(*(float *)out[0].t.data == 3 && *(float *)out[1].t.data == -1);
     for (int i = 0; i < 2; i++) sdx_datum_clear(&out[i]);
-    CHECK_INT(sdx_ses_run_names(s, (const char *[]){ "w", "x" }, (const Datum *[]){ &w, &x }, 2, (const char *[]){ "b" },
-                                out, 1, NULL, &err), SDX_OK);
+    CHECK_INT(sdx_ses_run_names(s, (const char *[]){ "w", "x" }, (const Datum *[]){ &w, &x }, 2,
+                                (const char *[]){ "b" }, out, 1, NULL, &err),
+              SDX_OK);
     sdx_datum_clear(&out[0]);
     sdx_ses_close(s);
 }
@@ -228,8 +239,9 @@ static void some_outputs_in_any_order(void)
 
 static void every_bad_input_is_told(void)
 {
-    Session *s = open_text("g (float[N,3] x, int64[2] i) => (float[N,3] y) { c = Cast <to = 1> (i) r = ReduceSum(c) y = Add(x, r) }",
-                           NULL);
+    Session *s = open_text(
+        "g (float[N,3] x, int64[2] i) => (float[N,3] y) { c = Cast <to = 1> (i) r = ReduceSum(c) y = Add(x, r) }",
+        NULL);
     if (!s) return;
     float v[4] = { 0 };
     int64_t w[2] = { 0 };
@@ -244,11 +256,13 @@ static void every_bad_input_is_told(void)
     err.code = 0;
     const Datum x = F32(v, 1, 3);
     CHECK_INT(sdx_ses_run_names(s, (const char *[]){ "x" }, (const Datum *[]){ &x }, 1, (const char *[]){ "y" }, &y, 1,
-                                NULL, &err), SDX_INVALID_ARGUMENT);
+                                NULL, &err),
+              SDX_INVALID_ARGUMENT);
     CHECK_HAS(err.text, "missing inputs: `i` (int64[2])");
     err.code = 0;
     CHECK_INT(sdx_ses_run_names(s, (const char *[]){ "q" }, (const Datum *[]){ &x }, 1, (const char *[]){ "y" }, &y, 1,
-                                NULL, &err), SDX_INVALID_ARGUMENT);
+                                NULL, &err),
+              SDX_INVALID_ARGUMENT);
     CHECK_HAS(err.text, "no input `q`; it has `x`, `i`");
     sdx_ses_close(s);
     err.code = 0;
@@ -259,7 +273,8 @@ static void every_bad_input_is_told(void)
 
 static void limits_hold(void)
 {
-    Session *s = open_text("g (float[N] x) => (float[N] y) { a = Neg(x) b = Abs(x) c = Mul(a, b) y = Transpose(c) }", NULL);
+    Session *s = open_text("g (float[N] x) => (float[N] y) { a = Neg(x) b = Abs(x) c = Mul(a, b) y = Transpose(c) }",
+                           NULL);
     if (!s) return;
     float v[1000] = { 0 };
     Datum x = F32(v, 1000), y = { 0 };
@@ -284,11 +299,13 @@ static void limits_hold(void)
 
 static void branches(void)
 {
-    EACH_LEVEL (o) {
+    EACH_LEVEL(o)
+    {
         Session *s = open_text("g (bool c, float[2] x) => (float[K] y) {"
                                " h = Neg(x)"
                                " y = If (c) <then_branch = t () => (float[2] a) { a = Add(h, x) },"
-                               "             else_branch = e () => (float[4] b) { b = Concat <axis = 0> (h, x) }> }", &o);
+                               "             else_branch = e () => (float[4] b) { b = Concat <axis = 0> (h, x) }> }",
+                               &o);
         if (!s) return;
         float v[2] = { 1, 2 };
         bool c = true;
@@ -310,7 +327,8 @@ static const char *const loop_text =
 
 static void loops(void)
 {
-    EACH_LEVEL (o) {
+    EACH_LEVEL(o)
+    {
         Session *s = open_text(loop_text, &o);
         if (!s) return;
         float v[1] = { 7 };
@@ -342,12 +360,14 @@ static void loops(void)
 
 static void scans(void)
 {
-    EACH_LEVEL (o) {
-        Session *s = open_text(
-            "g (float[2] h, float[2,T] x) => (float[2] y, float[2,T] z) {"
-            " y, z = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_axes = [1], scan_output_directions = [1],"
-            "   body = b (float[2] s, float[2] e) => (float[2] s2, float[2] r) { s2 = Add(s, e) r = Identity(s2) }> (h, x) }",
-            &o);
+    EACH_LEVEL(o)
+    {
+        Session *s = open_text("g (float[2] h, float[2,T] x) => (float[2] y, float[2,T] z) {"
+                               " y, z = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_axes = [1], "
+                               "scan_output_directions = [1],"
+                               "   body = b (float[2] s, float[2] e) => (float[2] s2, float[2] r) { s2 = Add(s, e) r = "
+                               "Identity(s2) }> (h, x) }",
+                               &o);
         if (!s) return;
         float h[2] = { 10, 20 }, x[6] = { 1, 2, 3, 4, 5, 6 };
         Datum in[2] = { F32(h, 2), F32(x, 2, 3) }, out[2] = { { 0 } };
@@ -384,8 +404,10 @@ static void same_bits_for_any_thread_count(void)
         Datum y = { 0 };
         CHECK_INT(run_all(s, (Datum[]){ F32(v, 300, 300) }, &y, NULL, NULL), SDX_OK);
         if (first.t.data && y.t.data) CHECK_BYTES(y.t.data, first.t.data, 300 * 300 * sizeof(float));
-        if (i == 0) first = y;
-        else sdx_datum_clear(&y);
+        if (i == 0)
+            first = y;
+        else
+            sdx_datum_clear(&y);
         sdx_ses_close(s);
     }
     sdx_datum_clear(&first);
@@ -412,7 +434,8 @@ static void *concurrent_main(void *arg)
 static void one_session_many_threads(void)
 {
     SessionOptions o = { .threads = 2, .plan_cache = 4 };
-    Session *s = open_text("g (float[N,2] x) => (float[N,2] y) { a = Add(x, x) b = Shape(a) c = Reshape(a, b) y = Neg(c) }", &o);
+    Session *s = open_text(
+        "g (float[N,2] x) => (float[N,2] y) { a = Add(x, x) b = Shape(a) c = Reshape(a, b) y = Neg(c) }", &o);
     if (!s) return;
     pthread_t ids[4];
     int n = 0;
@@ -446,7 +469,7 @@ static void floating_point_state_is_kept(void)
 
 typedef struct Counted {
     Alloc alloc;
-    int live;      /* blocks */
+    int live;       /* blocks */
     int until_fail; /* < 0: never */
 } Counted;
 

@@ -126,7 +126,9 @@ static void bench_igemm(size_t m, size_t k, size_t n, bool a_signed, unsigned ki
 {
     char what[64];
     snprintf(what, sizeof what, "igemm %zux%zux%zu %ss8 to %s", m, k, n, a_signed ? "s8" : "u8",
-             kind == SDX_IOUT_I32 ? "s32" : kind == SDX_IOUT_F32 ? "f32" : "u8");
+             kind == SDX_IOUT_I32   ? "s32"
+             : kind == SDX_IOUT_F32 ? "f32"
+                                    : "u8");
     if (wanted && !strstr(what, wanted)) return;
     IgemmBench b = { .plan = { .m = m, .n = n, .k = k, .lda = k, .ldc = n, .a_signed = a_signed } };
     size_t nbytes;
@@ -134,7 +136,8 @@ static void bench_igemm(size_t m, size_t k, size_t n, bool a_signed, unsigned ki
     void *packed = aligned(nbytes);
     int32_t *col = aligned(n * 4 + 256);
     float *scale = floats(n);
-    sdx_igemm_pack(kern, floats(k * n / 4 + 1), true, n, SDX_MAT_ROWS, k, n, 0, (n + kern->igemm_nr - 1) / kern->igemm_nr, packed);
+    sdx_igemm_pack(kern, floats(k * n / 4 + 1), true, n, SDX_MAT_ROWS, k, n, 0,
+                   (n + kern->igemm_nr - 1) / kern->igemm_nr, packed);
     b.out = (IgemmOut){ .kind = kind, .col = col, .scale = scale, .epi = SDX_EPILOGUE_NONE, .hi = 255 };
     b.a = floats(m * k / 4 + 1);
     b.packed = packed;
@@ -157,15 +160,23 @@ static void conv_work(void *arg)
 }
 
 /* Square images, "same" padding, ReLU. */
-static void bench_conv(size_t in, size_t c_in, size_t c_out, size_t kernel, size_t stride, size_t groups, bool first, bool transform)
+static void bench_conv(size_t in, size_t c_in, size_t c_out, size_t kernel, size_t stride, size_t groups, bool first,
+                       bool transform)
 {
     char what[80];
     snprintf(what, sizeof what, "conv %zux%zu/%zu %zux%zux%zu->%zu%s%s%s", kernel, kernel, stride, in, in, c_in, c_out,
-             groups == c_in ? " depthwise" : groups > 1 ? " grouped" : "", first ? " from NCHW" : "", transform ? " winograd" : "");
+             groups == c_in ? " depthwise"
+             : groups > 1   ? " grouped"
+                            : "",
+             first ? " from NCHW" : "", transform ? " winograd" : "");
     if (wanted && !strstr(what, wanted)) return;
     size_t out = (in + stride - 1) / stride, taps = kernel * kernel, nfloats;
     ConvDim d = { in, out, kernel, stride, 1, (ptrdiff_t)(kernel / 2) };
-    ConvBench b = { .plan = { .batch = 1, .groups = groups, .c_in = c_in, .c_out = c_out, .dim = { SDX_CONV_NO_DIM, d, d },
+    ConvBench b = { .plan = { .batch = 1,
+                              .groups = groups,
+                              .c_in = c_in,
+                              .c_out = c_out,
+                              .dim = { SDX_CONV_NO_DIM, d, d },
                               .x = { in * in * c_in, in * in * c_in, in * c_in, c_in, 1 },
                               .y = { out * out * c_out, out * out * c_out, out * c_out, c_out, 1 } } };
     b.plan.may_transform = transform;
@@ -203,7 +214,11 @@ static void bench_iconv(size_t in, size_t c_in, size_t c_out, size_t kernel, siz
     if (wanted && !strstr(what, wanted)) return;
     size_t out = (in + stride - 1) / stride, taps = kernel * kernel, nbytes;
     ConvDim d = { in, out, kernel, stride, 1, (ptrdiff_t)(kernel / 2) };
-    IconvBench b = { .plan = { .batch = 1, .groups = groups, .c_in = c_in, .c_out = c_out, .dim = { SDX_CONV_NO_DIM, d, d },
+    IconvBench b = { .plan = { .batch = 1,
+                               .groups = groups,
+                               .c_in = c_in,
+                               .c_out = c_out,
+                               .dim = { SDX_CONV_NO_DIM, d, d },
                                .x = { in * in * c_in, in * in * c_in, in * c_in, c_in, 1 },
                                .y = { out * out * c_out, out * out * c_out, out * c_out, c_out, 1 } } };
     sdx_iconv_pack_size(kern, &b.plan, &nbytes);
@@ -211,8 +226,14 @@ static void bench_iconv(size_t in, size_t c_in, size_t c_out, size_t kernel, siz
     sdx_iconv_pack(kern, &b.plan, floats(c_out * c_in / groups * taps / 4 + 1), true, NULL, false, packed);
     sdx_iconv_plan(kern, &b.plan, false);
     b.scratch = aligned(b.plan.scratch + 64);
-    b.g = (Iconv){ floats(in * in * c_in / 4 + 1), packed, floats(out * out * c_out / 4 + 1), false, 128,
-                   { .kind = SDX_IOUT_U8, .col = aligned(c_out * 4 + 64), .scale = floats(c_out), .zero = 3, .hi = 255 } };
+    b.g = (Iconv){
+        floats(in * in * c_in / 4 + 1),
+        packed,
+        floats(out * out * c_out / 4 + 1),
+        false,
+        128,
+        { .kind = SDX_IOUT_U8, .col = aligned(c_out * 4 + 64), .scale = floats(c_out), .zero = 3, .hi = 255 }
+    };
     double macs = (double)(out * out * taps) * (double)(c_in / groups * c_out);
     report(what, 2 * macs, (double)(in * in * c_in + out * out * c_out) + (double)nbytes, iconv_work, &b);
 }
@@ -234,29 +255,39 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         bench_gemm(sizes[i][0], sizes[i][1], sizes[i][2], SDX_MAT_PACKED);
     static const size_t convs[][6] = {
-        { 224, 3, 64, 7, 2, 1 }, { 224, 3, 32, 3, 2, 1 }, { 640, 3, 16, 3, 2, 1 },
-        { 112, 16, 16, 3, 1, 1 }, { 56, 64, 64, 3, 1, 1 }, { 28, 128, 128, 3, 1, 1 }, { 14, 256, 256, 3, 1, 1 },
-        { 7, 512, 512, 3, 1, 1 }, { 56, 128, 128, 3, 2, 1 }, { 28, 256, 256, 3, 2, 1 }, { 14, 512, 512, 3, 2, 1 },
-        { 56, 64, 256, 1, 1, 1 }, { 56, 256, 512, 1, 2, 1 }, { 28, 512, 1024, 1, 2, 1 }, { 14, 1024, 2048, 1, 2, 1 },
-        { 7, 2048, 512, 1, 1, 1 }, { 7, 512, 2048, 1, 1, 1 },
-        { 320, 16, 32, 3, 2, 1 }, { 160, 16, 16, 3, 1, 1 }, { 160, 32, 64, 3, 2, 1 }, { 80, 32, 32, 3, 1, 1 },
-        { 80, 64, 128, 3, 2, 1 }, { 40, 64, 64, 3, 1, 1 }, { 40, 128, 256, 3, 2, 1 }, { 20, 128, 128, 3, 1, 1 },
-        { 80, 64, 80, 3, 1, 1 }, { 80, 80, 80, 3, 1, 1 },
-        { 112, 32, 32, 3, 1, 32 }, { 112, 96, 96, 3, 2, 96 }, { 112, 96, 96, 3, 1, 96 }, { 56, 144, 144, 3, 1, 144 },
-        { 28, 192, 192, 3, 1, 192 }, { 14, 384, 384, 3, 1, 384 }, { 14, 576, 576, 3, 1, 576 }, { 7, 960, 960, 3, 1, 960 },
-        { 28, 240, 240, 5, 1, 240 }, { 14, 32, 32, 3, 1, 32 }, { 14, 64, 64, 3, 1, 64 }, { 14, 560, 560, 3, 1, 560 }, { 56, 128, 128, 3, 1, 32 }, { 56, 20, 20, 3, 1, 1 } };
+        { 224, 3, 64, 7, 2, 1 },     { 224, 3, 32, 3, 2, 1 },     { 640, 3, 16, 3, 2, 1 },
+        { 112, 16, 16, 3, 1, 1 },    { 56, 64, 64, 3, 1, 1 },     { 28, 128, 128, 3, 1, 1 },
+        { 14, 256, 256, 3, 1, 1 },   { 7, 512, 512, 3, 1, 1 },    { 56, 128, 128, 3, 2, 1 },
+        { 28, 256, 256, 3, 2, 1 },   { 14, 512, 512, 3, 2, 1 },   { 56, 64, 256, 1, 1, 1 },
+        { 56, 256, 512, 1, 2, 1 },   { 28, 512, 1024, 1, 2, 1 },  { 14, 1024, 2048, 1, 2, 1 },
+        { 7, 2048, 512, 1, 1, 1 },   { 7, 512, 2048, 1, 1, 1 },   { 320, 16, 32, 3, 2, 1 },
+        { 160, 16, 16, 3, 1, 1 },    { 160, 32, 64, 3, 2, 1 },    { 80, 32, 32, 3, 1, 1 },
+        { 80, 64, 128, 3, 2, 1 },    { 40, 64, 64, 3, 1, 1 },     { 40, 128, 256, 3, 2, 1 },
+        { 20, 128, 128, 3, 1, 1 },   { 80, 64, 80, 3, 1, 1 },     { 80, 80, 80, 3, 1, 1 },
+        { 112, 32, 32, 3, 1, 32 },   { 112, 96, 96, 3, 2, 96 },   { 112, 96, 96, 3, 1, 96 },
+        { 56, 144, 144, 3, 1, 144 }, { 28, 192, 192, 3, 1, 192 }, { 14, 384, 384, 3, 1, 384 },
+        { 14, 576, 576, 3, 1, 576 }, { 7, 960, 960, 3, 1, 960 },  { 28, 240, 240, 5, 1, 240 },
+        { 14, 32, 32, 3, 1, 32 },    { 14, 64, 64, 3, 1, 64 },    { 14, 560, 560, 3, 1, 560 },
+        { 56, 128, 128, 3, 1, 32 },  { 56, 20, 20, 3, 1, 1 }
+    };
     for (size_t i = 0; i < sizeof convs / sizeof convs[0]; i++)
         for (int transform = 0; transform < 2; transform++)
             bench_conv(convs[i][0], convs[i][1], convs[i][2], convs[i][3], convs[i][4], convs[i][5], convs[i][1] == 3,
                        transform);
-    static const size_t isizes[][3] = { { 1024, 1024, 1024 }, { 128, 768, 768 }, { 128, 768, 3072 }, { 128, 3072, 768 },
-        { 1, 768, 3072 }, { 3136, 64, 256 }, { 784, 512, 128 }, { 12544, 32, 16 } };
+    static const size_t isizes[][3] = {
+        { 1024, 1024, 1024 }, { 128, 768, 768 }, { 128, 768, 3072 }, { 128, 3072, 768 },
+        { 1, 768, 3072 },     { 3136, 64, 256 }, { 784, 512, 128 },  { 12544, 32, 16 }
+    };
     for (size_t i = 0; i < sizeof isizes / sizeof isizes[0]; i++)
-        bench_igemm(isizes[i][0], isizes[i][1], isizes[i][2], i & 1, i % 3 == 0 ? SDX_IOUT_I32 : i % 3 == 1 ? SDX_IOUT_F32 : SDX_IOUT_U8);
-    static const size_t iconvs[][6] = {
-        { 224, 3, 64, 7, 2, 1 }, { 56, 64, 64, 3, 1, 1 }, { 28, 128, 128, 3, 1, 1 }, { 14, 256, 256, 3, 1, 1 },
-        { 7, 512, 512, 3, 1, 1 }, { 56, 64, 256, 1, 1, 1 }, { 14, 1024, 256, 1, 1, 1 }, { 112, 96, 96, 3, 2, 96 },
-        { 14, 576, 576, 3, 1, 576 } };
+        bench_igemm(isizes[i][0], isizes[i][1], isizes[i][2], i & 1,
+                    i % 3 == 0   ? SDX_IOUT_I32
+                    : i % 3 == 1 ? SDX_IOUT_F32
+                                 : SDX_IOUT_U8);
+    static const size_t iconvs[][6] = { { 224, 3, 64, 7, 2, 1 },    { 56, 64, 64, 3, 1, 1 },
+                                        { 28, 128, 128, 3, 1, 1 },  { 14, 256, 256, 3, 1, 1 },
+                                        { 7, 512, 512, 3, 1, 1 },   { 56, 64, 256, 1, 1, 1 },
+                                        { 14, 1024, 256, 1, 1, 1 }, { 112, 96, 96, 3, 2, 96 },
+                                        { 14, 576, 576, 3, 1, 576 } };
     for (size_t i = 0; i < sizeof iconvs / sizeof iconvs[0]; i++)
         bench_iconv(iconvs[i][0], iconvs[i][1], iconvs[i][2], iconvs[i][3], iconvs[i][4], iconvs[i][5]);
     bench_gemm(128, 64, 128, SDX_MAT_COLS);

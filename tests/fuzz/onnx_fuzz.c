@@ -92,7 +92,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)
     else
         m = import_bytes(data + 1, nbytes - 1, &err);
     if (!m) {
-        if (err.code == SDX_OK || err.code == SDX_INTERNAL || err.text[0] == '\0') finding("an error without reason", &err);
+        if (err.code == SDX_OK || err.code == SDX_INTERNAL || err.text[0] == '\0')
+            finding("an error without reason", &err);
         return 0;
     }
     check_bytes(m);

@@ -30,8 +30,9 @@ static void check(Session *s, const float *x, int64_t n, const float *y, const f
     const Datum *ptr = &in;
     Datum out[2] = { { 0 } };
     Err err = { 0 };
-    if (!CHECK_INT(sdx_ses_run_names(s, (const char *[]){ "x" }, &ptr, 1, (const char *[]){ "y", "z" }, out,
-                                     z ? 2 : 1, NULL, &err), SDX_OK))
+    if (!CHECK_INT(sdx_ses_run_names(s, (const char *[]){ "x" }, &ptr, 1, (const char *[]){ "y", "z" }, out, z ? 2 : 1,
+                                     NULL, &err),
+                   SDX_OK))
         CHECK_STR(err.text, "");
     if (out[0].t.data) CHECK_FLOATS(out[0].t.data, y, (size_t)n, 0);
     if (z && out[1].t.data) CHECK_FLOATS(out[1].t.data, z, (size_t)n, 0);

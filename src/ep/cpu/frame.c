@@ -3,7 +3,7 @@
 
 #include "base/futex.h"
 #include "base/size.h"
-#include "ep/cpu/cpu.h"
+#include "ep/cpu/cpu_ep.h"
 #include "ops/eval.h"
 
 enum { MAX_DEPTH = 64 }; /* of nested graphs at run time */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/size.h"
-#include "ep/cpu/cpu.h"
+#include "ep/cpu/cpu_ep.h"
 
 static int larger_first(const void *a, const void *b)
 {

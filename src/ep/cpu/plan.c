@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "ep/cpu/cpu.h"
+#include "ep/cpu/cpu_ep.h"
 #include "ops/eval.h"
 
 /* Results that are kept in the plan instead of being made by each run. */

@@ -1,7 +1,7 @@
 /* Compiling a part or a nested graph: numbering its values, finding last uses and what nested graphs capture. */
 #include <string.h>
 
-#include "ep/cpu/cpu.h"
+#include "ep/cpu/cpu_ep.h"
 
 enum { NESTED_PLANS = 8 };
 

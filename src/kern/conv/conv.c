@@ -17,9 +17,8 @@ bool sdx_conv_f32_pack_size(const Kern *kern, size_t groups, size_t c_in, size_t
 {
     size_t k, one;
     if (sdx_conv_is_depthwise(groups, c_in, c_out)) return !__builtin_mul_overflow(taps, c_in, nfloats);
-    return !__builtin_mul_overflow(c_in / groups, taps, &k) &&
-           sdx_gemm_f32_pack_size(kern, k, c_out / groups, &one) && !__builtin_mul_overflow(one, groups, nfloats) &&
-           *nfloats <= SIZE_MAX / sizeof(float);
+    return !__builtin_mul_overflow(c_in / groups, taps, &k) && sdx_gemm_f32_pack_size(kern, k, c_out / groups, &one) &&
+           !__builtin_mul_overflow(one, groups, nfloats) && *nfloats <= SIZE_MAX / sizeof(float);
 }
 
 static size_t weights_taps(const ConvWeights *w) { return w->count[0] * w->count[1] * w->count[2]; }
@@ -33,7 +32,8 @@ static ptrdiff_t weights_tap(const ConvWeights *w, size_t t)
 }
 
 /* One panel: row (tap, c), column o. */
-static void conv_pack_panel(const Kern *kern, const ConvWeights *w, const float *src, size_t c_in, size_t n, float *panel)
+static void conv_pack_panel(const Kern *kern, const ConvWeights *w, const float *src, size_t c_in, size_t n,
+                            float *panel)
 {
     size_t nr = kern->gemm_f32_nr, taps = weights_taps(w), total = c_in * taps;
     if (n < nr) memset(panel, 0, total * nr * sizeof *panel);
@@ -89,7 +89,10 @@ void sdx_conv_f32_pack(const Kern *kern, const float *w, size_t groups, size_t c
 }
 
 static size_t conv_taps(const ConvPlan *p) { return p->dim[D].kernel * p->dim[H].kernel * p->dim[W].kernel; }
-static bool conv_transforms(const Kern *kern, const ConvPlan *p) { return p->may_transform && sdx_winograd_pays(kern, p); }
+static bool conv_transforms(const Kern *kern, const ConvPlan *p)
+{
+    return p->may_transform && sdx_winograd_pays(kern, p);
+}
 
 const char *sdx_conv_f32_form(const Kern *kern, const ConvPlan *p)
 {
@@ -104,8 +107,10 @@ bool sdx_conv_f32_weights_size(const Kern *kern, const ConvPlan *p, size_t *nflo
 
 void sdx_conv_f32_weights(const Kern *kern, const ConvPlan *p, const float *w, bool flush, float *packed)
 {
-    if (conv_transforms(kern, p)) sdx_winograd_pack(kern, p, w, flush, packed);
-    else sdx_conv_f32_pack(kern, w, p->groups, p->c_in, p->c_out, conv_taps(p), flush, packed);
+    if (conv_transforms(kern, p))
+        sdx_winograd_pack(kern, p, w, flush, packed);
+    else
+        sdx_conv_f32_pack(kern, w, p->groups, p->c_in, p->c_out, conv_taps(p), flush, packed);
 }
 
 /* ---- running ----------------------------------------------------------------------------------- */
@@ -127,8 +132,12 @@ void sdx_conv_f32_plan(const Kern *kern, ConvPlan *p)
         sdx_winograd_plan(kern, p);
     } else if (sdx_conv_is_product(p)) {
         p->method = CONV_GEMM;
-        p->gemm = (GemmPlan){ .m = p->batch * d[D].in * d[H].in * d[W].in, .n = p->c_out, .k = p->c_in,
-                              .lda = p->x.w, .ldc = p->y.w, .b_form = SDX_MAT_PACKED };
+        p->gemm = (GemmPlan){ .m = p->batch * d[D].in * d[H].in * d[W].in,
+                              .n = p->c_out,
+                              .k = p->c_in,
+                              .lda = p->x.w,
+                              .ldc = p->y.w,
+                              .b_form = SDX_MAT_PACKED };
         sdx_gemm_f32_plan(kern, &p->gemm);
         p->chunks = p->gemm.chunks;
         p->scratch = p->gemm.scratch;
@@ -149,8 +158,10 @@ static void conv_load(const ConvWalk *walk, const uint8_t *row, size_t w, size_t
     const float *from = (const float *)(const void *)row;
     float *to = (float *)(void *)dst;
     size_t cg = p->c_in / p->groups;
-    if (p->x.c != 1) walk->kern->transpose_32(to, cg, from + w, p->x.c, cg, n);
-    else if (p->x.w == cg) memcpy(to, from + w * cg, n * cg * sizeof *to);
+    if (p->x.c != 1)
+        walk->kern->transpose_32(to, cg, from + w, p->x.c, cg, n);
+    else if (p->x.w == cg)
+        memcpy(to, from + w * cg, n * cg * sizeof *to);
     else
         for (size_t i = 0; i < n; i++) memcpy(to + i * cg, from + (w + i) * p->x.w, cg * sizeof *to);
 }
@@ -162,10 +173,23 @@ static void conv_tile(const ConvWalk *walk, const ConvTile *c)
     if (epi.bias) epi.bias += c->channel;
     if (epi.add) epi.add += c->pixel * epi.ldadd + c->channel;
     GemmTile t = {
-        .a = (const float *)(const void *)c->a, .lda = c->lda / sizeof(float), .seg = c->seg, .nseg = c->nseg,
-        .seglen = c->seglen, .b = g->w + c->b, .b_panel = c->b_panel, .npanel = c->npanel, .part = c->part,
-        .first = c->first, .last = c->last, .c = g->y + c->y, .ldc = walk->plan->y.w, .rows = c->rows,
-        .cols = c->cols, .epi = &epi, .cached = c->cached,
+        .a = (const float *)(const void *)c->a,
+        .lda = c->lda / sizeof(float),
+        .seg = c->seg,
+        .nseg = c->nseg,
+        .seglen = c->seglen,
+        .b = g->w + c->b,
+        .b_panel = c->b_panel,
+        .npanel = c->npanel,
+        .part = c->part,
+        .first = c->first,
+        .last = c->last,
+        .c = g->y + c->y,
+        .ldc = walk->plan->y.w,
+        .rows = c->rows,
+        .cols = c->cols,
+        .epi = &epi,
+        .cached = c->cached,
     };
     walk->kern->gemm_f32_tile(&t);
 }

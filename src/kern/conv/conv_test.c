@@ -51,17 +51,21 @@ static bool run_case(const Kern *kern, const Case *t, float *result)
 {
     const ConvDim *d = t->dim;
     size_t taps = d[0].kernel * d[1].kernel * d[2].kernel, cg = t->c_in / t->groups, n = t->c_out / t->groups;
-    size_t in = pixels_in(d), out = pixels_out(d), ldx = t->c_in + (t->wide_x ? 3 : 0), ldy = t->c_out + (t->wide_y ? 5 : 0);
+    size_t in = pixels_in(d), out = pixels_out(d), ldx = t->c_in + (t->wide_x ? 3 : 0),
+           ldy = t->c_out + (t->wide_y ? 5 : 0);
     float *x = random_floats(t->batch * in * ldx, 1), *w = random_floats(t->c_out * cg * taps, 2);
     float *bias = random_floats(t->c_out, 3), *add = random_floats(t->batch * out * (t->c_out + 1), 4);
     float *y = malloc((t->batch * out * ldy + 1) * sizeof *y);
     for (size_t i = 0; i < t->batch * out * ldy; i++) y[i] = 1234;
 
-    ConvPlan p = { .batch = t->batch, .groups = t->groups, .c_in = t->c_in, .c_out = t->c_out,
-                   .may_transform = t->may_transform };
+    ConvPlan p = {
+        .batch = t->batch, .groups = t->groups, .c_in = t->c_in, .c_out = t->c_out, .may_transform = t->may_transform
+    };
     memcpy(p.dim, d, sizeof p.dim);
-    if (t->channels_first) p.x = (ConvStrides){ t->c_in * in, d[1].in * d[2].in, d[2].in, 1, in };
-    else p.x = (ConvStrides){ in * ldx, d[1].in * d[2].in * ldx, d[2].in * ldx, ldx, 1 };
+    if (t->channels_first)
+        p.x = (ConvStrides){ t->c_in * in, d[1].in * d[2].in, d[2].in, 1, in };
+    else
+        p.x = (ConvStrides){ in * ldx, d[1].in * d[2].in * ldx, d[2].in * ldx, ldx, 1 };
     p.y = (ConvStrides){ out * ldy, d[1].out * d[2].out * ldy, d[2].out * ldy, ldy, 1 };
     size_t nfloats;
     CHECK(sdx_conv_f32_weights_size(kern, &p, &nfloats));
@@ -88,7 +92,8 @@ static bool run_case(const Kern *kern, const Case *t, float *result)
                 o[2] = pix % d[2].out, o[1] = pix / d[2].out % d[1].out, o[0] = pix / d[2].out / d[1].out;
                 double want = t->bias ? bias[c] : 0, mag = fabs(want);
                 for (size_t tap = 0; tap < taps; tap++) {
-                    k[2] = tap % d[2].kernel, k[1] = tap / d[2].kernel % d[1].kernel, k[0] = tap / d[2].kernel / d[1].kernel;
+                    k[2] = tap % d[2].kernel, k[1] = tap / d[2].kernel % d[1].kernel,
+                    k[0] = tap / d[2].kernel / d[1].kernel;
                     size_t s = source(d, o, k);
                     if (s == SIZE_MAX) continue;
                     for (size_t q = 0; q < cg; q++) {
@@ -108,9 +113,9 @@ static bool run_case(const Kern *kern, const Case *t, float *result)
                 double tol = FLT_EPSILON * (1.2 * (terms + 4) * mag + 8);
                 if (!(fabs(got - want) <= tol) && ok) {
                     sdx_harness_note("%s method %u: batch %zu groups %zu %zu->%zu in %zux%zux%zu kernel %zux%zux%zu "
-                                     "pixel %zu channel %zu got %.9g want %.9g", kern->name, p.method, t->batch,
-                                     t->groups, t->c_in, t->c_out, d[0].in, d[1].in, d[2].in, d[0].kernel, d[1].kernel,
-                                     d[2].kernel, b * out + pix, c, got, want);
+                                     "pixel %zu channel %zu got %.9g want %.9g",
+                                     kern->name, p.method, t->batch, t->groups, t->c_in, t->c_out, d[0].in, d[1].in,
+                                     d[2].in, d[0].kernel, d[1].kernel, d[2].kernel, b * out + pix, c, got, want);
                     ok = false;
                 }
             }
@@ -127,16 +132,116 @@ static bool run_case(const Kern *kern, const Case *t, float *result)
 static void usual_layers(void)
 {
     static const Case cases[] = {
-        { 1, 1, 3, 20, { { 1, 1, 1, 1, 1, 0 }, { 17, 9, 3, 2, 1, 1 }, { 19, 10, 3, 2, 1, 1 } }, true, false, false, SDX_ACT_RELU, true, false },
-        { 1, 1, 3, 64, { { 1, 1, 1, 1, 1, 0 }, { 33, 17, 7, 2, 1, 3 }, { 30, 15, 7, 2, 1, 3 } }, true, false, false, SDX_ACT_RELU, true, false },
-        { 2, 1, 64, 70, { { 1, 1, 1, 1, 1, 0 }, { 14, 14, 3, 1, 1, 1 }, { 14, 14, 3, 1, 1, 1 } }, false, false, true, SDX_ACT_SILU, true, true },
-        { 1, 1, 96, 33, { { 1, 1, 1, 1, 1, 0 }, { 7, 7, 3, 1, 1, 1 }, { 7, 7, 3, 1, 1, 1 } }, false, true, true, SDX_ACT_CLIP, true, true },
-        { 3, 1, 40, 50, { { 1, 1, 1, 1, 1, 0 }, { 9, 9, 1, 1, 1, 0 }, { 5, 5, 1, 1, 1, 0 } }, false, true, true, SDX_ACT_NONE, true, true },
-        { 2, 1, 40, 50, { { 1, 1, 1, 1, 1, 0 }, { 9, 5, 1, 2, 1, 0 }, { 9, 5, 1, 2, 1, 0 } }, false, false, false, SDX_ACT_NONE, false, true },
-        { 1, 1, 300, 40, { { 1, 1, 1, 1, 1, 0 }, { 8, 8, 3, 1, 1, 1 }, { 8, 8, 3, 1, 1, 1 } }, false, false, false, SDX_ACT_RELU, true, false },
-        { 1, 1, 1300, 24, { { 1, 1, 1, 1, 1, 0 }, { 3, 3, 3, 1, 1, 1 }, { 8, 8, 1, 1, 1, 0 } }, false, false, false, SDX_ACT_RELU, true, false },
-        { 2, 4, 24, 20, { { 1, 1, 1, 1, 1, 0 }, { 11, 11, 3, 1, 1, 1 }, { 13, 13, 3, 1, 1, 1 } }, false, false, true, SDX_ACT_RELU, true, true },
-        { 1, 2, 24, 20, { { 1, 1, 1, 1, 1, 0 }, { 11, 9, 3, 1, 1, 0 }, { 13, 11, 3, 1, 1, 0 } }, true, false, false, SDX_ACT_RELU, true, true },
+        { 1,
+          1,
+          3,
+          20,
+          { { 1, 1, 1, 1, 1, 0 }, { 17, 9, 3, 2, 1, 1 }, { 19, 10, 3, 2, 1, 1 } },
+          true,
+          false,
+          false,
+          SDX_ACT_RELU,
+          true,
+          false },
+        { 1,
+          1,
+          3,
+          64,
+          { { 1, 1, 1, 1, 1, 0 }, { 33, 17, 7, 2, 1, 3 }, { 30, 15, 7, 2, 1, 3 } },
+          true,
+          false,
+          false,
+          SDX_ACT_RELU,
+          true,
+          false },
+        { 2,
+          1,
+          64,
+          70,
+          { { 1, 1, 1, 1, 1, 0 }, { 14, 14, 3, 1, 1, 1 }, { 14, 14, 3, 1, 1, 1 } },
+          false,
+          false,
+          true,
+          SDX_ACT_SILU,
+          true,
+          true },
+        { 1,
+          1,
+          96,
+          33,
+          { { 1, 1, 1, 1, 1, 0 }, { 7, 7, 3, 1, 1, 1 }, { 7, 7, 3, 1, 1, 1 } },
+          false,
+          true,
+          true,
+          SDX_ACT_CLIP,
+          true,
+          true },
+        { 3,
+          1,
+          40,
+          50,
+          { { 1, 1, 1, 1, 1, 0 }, { 9, 9, 1, 1, 1, 0 }, { 5, 5, 1, 1, 1, 0 } },
+          false,
+          true,
+          true,
+          SDX_ACT_NONE,
+          true,
+          true },
+        { 2,
+          1,
+          40,
+          50,
+          { { 1, 1, 1, 1, 1, 0 }, { 9, 5, 1, 2, 1, 0 }, { 9, 5, 1, 2, 1, 0 } },
+          false,
+          false,
+          false,
+          SDX_ACT_NONE,
+          false,
+          true },
+        { 1,
+          1,
+          300,
+          40,
+          { { 1, 1, 1, 1, 1, 0 }, { 8, 8, 3, 1, 1, 1 }, { 8, 8, 3, 1, 1, 1 } },
+          false,
+          false,
+          false,
+          SDX_ACT_RELU,
+          true,
+          false },
+        { 1,
+          1,
+          1300,
+          24,
+          { { 1, 1, 1, 1, 1, 0 }, { 3, 3, 3, 1, 1, 1 }, { 8, 8, 1, 1, 1, 0 } },
+          false,
+          false,
+          false,
+          SDX_ACT_RELU,
+          true,
+          false },
+        { 2,
+          4,
+          24,
+          20,
+          { { 1, 1, 1, 1, 1, 0 }, { 11, 11, 3, 1, 1, 1 }, { 13, 13, 3, 1, 1, 1 } },
+          false,
+          false,
+          true,
+          SDX_ACT_RELU,
+          true,
+          true },
+        { 1,
+          2,
+          24,
+          20,
+          { { 1, 1, 1, 1, 1, 0 }, { 11, 9, 3, 1, 1, 0 }, { 13, 11, 3, 1, 1, 0 } },
+          true,
+          false,
+          false,
+          SDX_ACT_RELU,
+          true,
+          true },
     };
     EACH_LEVEL(kern)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
@@ -162,7 +267,8 @@ static void many_shapes(void)
                 t.dim[j] = SDX_CONV_NO_DIM;
                 if (j < 3 - rank) continue;
                 size_t k = 1 + PICK(4), s = 1 + PICK(3), dil = 1 + (PICK(3) == 0), in = 1 + PICK(j == 2 ? 24 : 9);
-                ptrdiff_t before = PICK(3) ? 0 : (ptrdiff_t)(PICK(4)) - 1, after = PICK(3) ? before : (ptrdiff_t)(PICK(3));
+                ptrdiff_t before = PICK(3) ? 0 : (ptrdiff_t)(PICK(4)) - 1,
+                          after = PICK(3) ? before : (ptrdiff_t)(PICK(3));
                 t.dim[j] = dim(in, k, s, dil, before, after);
             }
             t.channels_first = PICK(4) == 0;
@@ -179,15 +285,23 @@ static void many_shapes(void)
 
 static void winograd_layers(void)
 {
-    static const size_t sizes[][5] = { { 56, 56, 64, 64, 1 }, { 14, 14, 64, 96, 1 }, { 23, 9, 32, 40, 1 }, { 20, 31, 33, 50, 0 },
-                                       { 17, 18, 16, 16, 1 }, { 40, 12, 20, 17, 2 } };
+    static const size_t sizes[][5] = { { 56, 56, 64, 64, 1 }, { 14, 14, 64, 96, 1 }, { 23, 9, 32, 40, 1 },
+                                       { 20, 31, 33, 50, 0 }, { 17, 18, 16, 16, 1 }, { 40, 12, 20, 17, 2 } };
     EACH_LEVEL(kern)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         for (unsigned act = 0; act < 3; act++) {
             ptrdiff_t pad = (ptrdiff_t)sizes[i][4];
-            Case t = { .batch = 1 + (i == 2), .groups = 1, .c_in = sizes[i][2], .c_out = sizes[i][3],
-                       .dim = { SDX_CONV_NO_DIM, dim(sizes[i][0], 3, 1, 1, pad, pad), dim(sizes[i][1], 3, 1, 1, pad, pad) },
-                       .wide_x = i & 1, .wide_y = i & 1, .bias = act > 0, .add = act > 1, .may_transform = true,
+            Case t = { .batch = 1 + (i == 2),
+                       .groups = 1,
+                       .c_in = sizes[i][2],
+                       .c_out = sizes[i][3],
+                       .dim = { SDX_CONV_NO_DIM, dim(sizes[i][0], 3, 1, 1, pad, pad),
+                                dim(sizes[i][1], 3, 1, 1, pad, pad) },
+                       .wide_x = i & 1,
+                       .wide_y = i & 1,
+                       .bias = act > 0,
+                       .add = act > 1,
+                       .may_transform = true,
                        .act = (unsigned[]){ SDX_ACT_NONE, SDX_ACT_SILU, SDX_ACT_CLIP }[act] };
             if (!CHECK(run_case(kern, &t, NULL))) return;
         }

@@ -67,7 +67,8 @@ static void walk_cut(ConvPlan *p)
         for (size_t cp = 1; cp <= panels; cp += 1 + cp / 4) {
             size_t nb = div_up(panels, cp);
             double r = (double)div_up(oh, rows), n = (double)div_up(panels, nb);
-            double cost = r * n * ((double)walk_copied(p, rows) * COST_COPY + COST_CHUNK) + 0.5 * macs / (r * n * others);
+            double cost = r * n * ((double)walk_copied(p, rows) * COST_COPY + COST_CHUNK) +
+                          0.5 * macs / (r * n * others);
             if (weights * 4 > (double)cache) cost += r * weights * COST_WEIGHT;
             if (best >= 0 && cost >= best) continue;
             best = cost;
@@ -106,9 +107,12 @@ void sdx_conv_plan_walk(ConvPlan *p, bool may_stay)
     bool torn = d[W].kernel > 1 && p->x.w != cg && (cg < 64 || p->group > 1);
     bool whole_rows = d[W].dilation == 1;
     bool even = (whole_rows ? d[W].kernel * cg : cg) % p->group == 0;
-    if (d[W].out < 6 && d[H].out > 1 && taps > 1) p->method = CONV_GATHER;
-    else if (p->x.c == 1 && !padded && !torn && may_stay && even) p->method = CONV_IN_PLACE;
-    else p->method = CONV_STRIP;
+    if (d[W].out < 6 && d[H].out > 1 && taps > 1)
+        p->method = CONV_GATHER;
+    else if (p->x.c == 1 && !padded && !torn && may_stay && even)
+        p->method = CONV_IN_PLACE;
+    else
+        p->method = CONV_STRIP;
 
     p->strip_w = (d[W].out - 1) * d[W].stride + dim_span(&d[W]);
     p->pixel = p->method == CONV_IN_PLACE ? p->x.w : cg;
@@ -156,7 +160,8 @@ static const uint8_t *walk_row(const ConvPlan *p, const uint8_t *x, ptrdiff_t d,
     return x + ((size_t)d * p->x.d + (size_t)h * p->x.h) * p->x_size;
 }
 
-static void walk_fill_strip(const ConvWalk *walk, const uint8_t *x, ptrdiff_t d, ptrdiff_t h, size_t rows, uint8_t *strip)
+static void walk_fill_strip(const ConvWalk *walk, const uint8_t *x, ptrdiff_t d, ptrdiff_t h, size_t rows,
+                            uint8_t *strip)
 {
     const ConvPlan *p = walk->plan;
     size_t pitch = p->strip_w * p->pixel * p->elem;
@@ -233,8 +238,8 @@ static Place walk_place(const ConvPlan *p, size_t i)
 
 /* One slice of k: every panel, every row of pixels. b: its first lane in a panel; a_row: bytes of A from a
  * row of pixels to the next. t has the slice. */
-static void walk_slice_tiles(const ConvWalk *walk, const Place *at, const uint8_t *a, size_t a_row, size_t b, void *part,
-                             ConvTile *t)
+static void walk_slice_tiles(const ConvWalk *walk, const Place *at, const uint8_t *a, size_t a_row, size_t b,
+                             void *part, ConvTile *t)
 {
     const ConvPlan *p = walk->plan;
     const ConvDim *dim = p->dim;
@@ -272,8 +277,10 @@ void sdx_conv_walk(const ConvWalk *walk, size_t chunk, void *scratch)
     uint8_t *strip = part + walk_part_lanes(p) * 4;
     walk_segments(p, seg);
 
-    const uint8_t *x = walk->x + (at.image * p->x.n + at.group * (p->c_in / p->groups) * p->x.c) * p->x_size, *a = strip;
-    ptrdiff_t d0 = (ptrdiff_t)(at.od * dim[D].stride) - dim[D].pad, h0 = (ptrdiff_t)(at.oh * dim[H].stride) - dim[H].pad;
+    const uint8_t *x = walk->x + (at.image * p->x.n + at.group * (p->c_in / p->groups) * p->x.c) * p->x_size,
+                  *a = strip;
+    ptrdiff_t d0 = (ptrdiff_t)(at.od * dim[D].stride) - dim[D].pad,
+              h0 = (ptrdiff_t)(at.oh * dim[H].stride) - dim[H].pad;
     size_t a_row = dim[H].stride * p->strip_w * p->pixel * p->elem;
     if (p->method == CONV_STRIP) {
         walk_fill_strip(walk, x, d0, h0, at.rows, strip);
@@ -295,6 +302,7 @@ void sdx_conv_walk(const ConvWalk *walk, size_t chunk, void *scratch)
             t.seglen = p->slice_segs ? p->seglen : min_size(p->slice_len, p->seglen - from);
             t.first = s == 0 && i == 0;
             t.last = s + step >= p->nseg && i + 1 == parts;
-            walk_slice_tiles(walk, &at, a + from * 4, a_row, s * p->seglen + from, walk_part_lanes(p) ? part : NULL, &t);
+            walk_slice_tiles(walk, &at, a + from * 4, a_row, s * p->seglen + from, walk_part_lanes(p) ? part : NULL,
+                             &t);
         }
 }

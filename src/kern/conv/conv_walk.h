@@ -11,10 +11,10 @@
 #include "kern/conv/conv.h"
 
 enum {
-    CONV_GEMM,      /* 1x1, stride 1: a product over all pixels */
-    CONV_IN_PLACE,  /* no padding: rows of A straight from the image */
-    CONV_STRIP,     /* rows of A from a padded copy of the image rows that a chunk needs */
-    CONV_GATHER,    /* every row of A copied whole: for images narrower than a tile */
+    CONV_GEMM,     /* 1x1, stride 1: a product over all pixels */
+    CONV_IN_PLACE, /* no padding: rows of A straight from the image */
+    CONV_STRIP,    /* rows of A from a padded copy of the image rows that a chunk needs */
+    CONV_GATHER,   /* every row of A copied whole: for images narrower than a tile */
     CONV_DEPTHWISE,
     CONV_WINOGRAD,
 };
@@ -24,10 +24,10 @@ enum { D, H, W }; /* ConvPlan.dim */
 /* One call of a tile kernel. */
 typedef struct ConvTile {
     const uint8_t *a;
-    size_t lda; /* bytes */
+    size_t lda;           /* bytes */
     const ptrdiff_t *seg; /* bytes */
-    size_t nseg, seglen; /* lanes */
-    size_t b, b_panel;   /* lanes, from the beginning of the packed weights */
+    size_t nseg, seglen;  /* lanes */
+    size_t b, b_panel;    /* lanes, from the beginning of the packed weights */
     size_t npanel;
     void *part;
     bool first, last, cached;

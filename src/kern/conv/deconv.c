@@ -35,7 +35,9 @@ static Phase deconv_axis(const ConvDim *d, size_t r)
     ptrdiff_t base = (at - (ptrdiff_t)(t0 * d->dilation)) / stride;
     return (Phase){
         .dim = { d->in, out, count, 1, fall, (ptrdiff_t)((count - 1) * fall) - base },
-        .first = t0 + (count - 1) * every, .count = count, .step = -(ptrdiff_t)every,
+        .first = t0 + (count - 1) * every,
+        .count = count,
+        .step = -(ptrdiff_t)every,
     };
 }
 

@@ -68,12 +68,15 @@ static bool run_case(const Kern *kern, Deconv *d)
     bool ok = true;
     for (size_t i = 0; i < d->batch * out * ldy && ok; i++) {
         size_t at = i / ldy * d->c_out + i % ldy;
-        if (i % ldy == d->c_out) ok = y[i] == 1234;
-        else ok = fabs(y[i] - want[at]) <= FLT_EPSILON * 1.2 * ((double)(cg * taps) + 4) * mag[at];
+        if (i % ldy == d->c_out)
+            ok = y[i] == 1234;
+        else
+            ok = fabs(y[i] - want[at]) <= FLT_EPSILON * 1.2 * ((double)(cg * taps) + 4) * mag[at];
         if (!ok)
             sdx_harness_note("%s: batch %zu groups %zu %zu->%zu in %zux%zux%zu stride %zu %zu %zu element %zu got %.9g "
-                             "want %.9g", kern->name, d->batch, d->groups, d->c_in, d->c_out, m[0].in, m[1].in, m[2].in,
-                             m[0].stride, m[1].stride, m[2].stride, i, y[i], want[at]);
+                             "want %.9g",
+                             kern->name, d->batch, d->groups, d->c_in, d->c_out, m[0].in, m[1].in, m[2].in, m[0].stride,
+                             m[1].stride, m[2].stride, i, y[i], want[at]);
     }
     free(x), free(w), free(bias), free(y), free(want), free(mag), free(packed);
     return ok;
@@ -97,7 +100,8 @@ static void many_shapes(void)
                 d.dim[j] = SDX_CONV_NO_DIM;
                 if (j < 3 - rank) continue;
                 size_t in = 1 + PICK(j == 2 ? 12 : 5), k = 1 + PICK(5), s = 1 + PICK(4), dil = 1 + PICK(3);
-                size_t before = PICK(3) ? 0 : PICK(k), full = (in - 1) * s + (k - 1) * dil + 1 + PICK(s), after = PICK(2);
+                size_t before = PICK(3) ? 0 : PICK(k), full = (in - 1) * s + (k - 1) * dil + 1 + PICK(s),
+                       after = PICK(2);
                 size_t out = full > before + after ? full - before - after : 0;
                 d.dim[j] = (ConvDim){ in, out, k, s, dil, (ptrdiff_t)before };
             }

@@ -68,10 +68,23 @@ void sdx_depthwise_f32_chunk(const Kern *kern, const ConvPlan *p, const ConvF32 
     Epilogue epi = g->epi;
     if (epi.add) epi.add += ((image * d[D].out + od) * d[H].out + oh) * d[W].out * epi.ldadd;
     Depthwise work = {
-        .x = table, .rows = rows, .lines = lines, .w = g->w, .ldw = p->c_in,
-        .kernel = d[W].kernel, .stride = d[W].stride, .dilation = d[W].dilation, .pad = d[W].pad,
-        .in = d[W].in, .out = d[W].out, .ldx = p->lda, .ldy = p->y.w, .ldrow = p->y.h, .channels = p->c_in,
-        .y = g->y + image * p->y.n + od * p->y.d + oh * p->y.h, .epi = &epi,
+        .x = table,
+        .rows = rows,
+        .lines = lines,
+        .w = g->w,
+        .ldw = p->c_in,
+        .kernel = d[W].kernel,
+        .stride = d[W].stride,
+        .dilation = d[W].dilation,
+        .pad = d[W].pad,
+        .in = d[W].in,
+        .out = d[W].out,
+        .ldx = p->lda,
+        .ldy = p->y.w,
+        .ldrow = p->y.h,
+        .channels = p->c_in,
+        .y = g->y + image * p->y.n + od * p->y.d + oh * p->y.h,
+        .epi = &epi,
     };
     kern->depthwise_f32(&work);
 }

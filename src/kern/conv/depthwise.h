@@ -16,12 +16,12 @@ struct Kern;
 typedef struct Depthwise {
     const float *const *x;
     size_t rows, lines;
-    const float *w;                   /* weight of line i, tap j at w + (i*kernel + j)*ldw */
+    const float *w; /* weight of line i, tap j at w + (i*kernel + j)*ldw */
     size_t ldw;
-    size_t kernel, stride, dilation;  /* along a row */
+    size_t kernel, stride, dilation; /* along a row */
     ptrdiff_t pad;
-    size_t in, out;                   /* pixels of a row */
-    size_t ldx, ldy, ldrow;           /* floats: x pixel to pixel; y pixel to pixel, row to row */
+    size_t in, out;         /* pixels of a row */
+    size_t ldx, ldy, ldrow; /* floats: x pixel to pixel; y pixel to pixel, row to row */
     size_t channels;
     float *y;
     const Epilogue *epi; /* bias and add already point to the first pixel and channel; out pixels a row */

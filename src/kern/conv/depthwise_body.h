@@ -60,7 +60,8 @@ V_INLINE void dw_tile(const Depthwise *d, size_t row, size_t col, size_t c, cons
         vf32 column[(DW_COLS - 1) * 2 + 5];
         V_UNROLL for (int j = 0; j < (t - 1) * s + k; j++, x += ldx)
             column[j] = !edge || (size_t)(at + j) < in ? v_load(x) : v_zero();
-        V_UNROLL for (int j = 0; j < k; j++) {
+        V_UNROLL for (int j = 0; j < k; j++)
+        {
             vf32 weight = v_load(w + (size_t)j * ldw);
             V_UNROLL for (int q = 0; q < t; q++) acc[q] = DW_FMA(column[q * s + j], weight, acc[q]);
         }
@@ -68,28 +69,30 @@ V_INLINE void dw_tile(const Depthwise *d, size_t row, size_t col, size_t c, cons
     dw_finish(d, row, col, c, acc, t, VW);
 }
 
-#define DW_TILE(t, k, s)                                             \
-    case t:                                                          \
-        if (edge) dw_tile(d, row, col, c, t, k, s, true);            \
-        else dw_tile(d, row, col, c, t, k, s, false);                \
+#define DW_TILE(t, k, s)                                                                                               \
+    case t:                                                                                                            \
+        if (edge)                                                                                                      \
+            dw_tile(d, row, col, c, t, k, s, true);                                                                    \
+        else                                                                                                           \
+            dw_tile(d, row, col, c, t, k, s, false);                                                                   \
         break;
 /* All pixels of nv vectors of channels from c on. */
-#define DW_ROWS(k, s)                                                                                           \
-    static void dw_rows_##k##_##s(const Depthwise *d, size_t c0, size_t nv)                                     \
-    {                                                                                                           \
-        for (size_t i = 0; i < d->rows * nv; i++)                                                               \
-            for (size_t col = 0, t, row = i / nv, c = c0 + i % nv * VW; col < d->out; col += t) {               \
-                size_t left = d->out - col;                                                                     \
-                t = left % 8 != 0 && left % 7 == 0 ? 7 : left >= 8 ? 8 : left >= 4 ? 4 : 1;                     \
-                ptrdiff_t first = (ptrdiff_t)(col * s) - d->pad, last = first + (ptrdiff_t)(t - 1) * s + k;     \
-                bool edge = first < 0 || last > (ptrdiff_t)d->in;                                               \
-                switch (t) {                                                                                    \
-                    DW_TILE(8, k, s)                                                                            \
-                    DW_TILE(7, k, s)                                                                            \
-                    DW_TILE(4, k, s)                                                                            \
-                    DW_TILE(1, k, s)                                                                            \
-                }                                                                                               \
-            }                                                                                                   \
+#define DW_ROWS(k, s)                                                                                                  \
+    static void dw_rows_##k##_##s(const Depthwise *d, size_t c0, size_t nv)                                            \
+    {                                                                                                                  \
+        for (size_t i = 0; i < d->rows * nv; i++)                                                                      \
+            for (size_t col = 0, t, row = i / nv, c = c0 + i % nv * VW; col < d->out; col += t) {                      \
+                size_t left = d->out - col;                                                                            \
+                t = left % 8 != 0 && left % 7 == 0 ? 7 : left >= 8 ? 8 : left >= 4 ? 4 : 1;                            \
+                ptrdiff_t first = (ptrdiff_t)(col * s) - d->pad, last = first + (ptrdiff_t)(t - 1) * s + k;            \
+                bool edge = first < 0 || last > (ptrdiff_t)d->in;                                                      \
+                switch (t) {                                                                                           \
+                    DW_TILE(8, k, s)                                                                                   \
+                    DW_TILE(7, k, s)                                                                                   \
+                    DW_TILE(4, k, s)                                                                                   \
+                    DW_TILE(1, k, s)                                                                                   \
+                }                                                                                                      \
+            }                                                                                                          \
     }
 DW_ROWS(3, 1)
 DW_ROWS(3, 2)
@@ -124,8 +127,10 @@ void ISA(sdx_depthwise_f32)(const Depthwise *d)
     for (size_t nv; (nv = (d->channels - c) / VW) > 0; c += nv * VW) {
         /* Two vectors a visit: what memory fetches in pairs of cache lines is used in pairs. */
         nv = rows && nv > 1 ? 2 : 1;
-        if (rows) rows(d, c, nv);
-        else dw_rows_any(d, c, VW);
+        if (rows)
+            rows(d, c, nv);
+        else
+            dw_rows_any(d, c, VW);
     }
     if (c < d->channels) dw_rows_any(d, c, d->channels - c);
 }

@@ -39,7 +39,8 @@ bool sdx_iconv_pack_size(const Kern *kern, const ConvPlan *p, size_t *nbytes)
     if (iconv_is_depthwise(p))
         return !__builtin_mul_overflow(iconv_taps(p), p->c_in, nbytes) && !__builtin_mul_overflow(*nbytes, 4, nbytes);
     if (__builtin_mul_overflow(iconv_panels(kern, p) * kern->igemm_nr, p->groups, &lanes)) return false;
-    return !__builtin_mul_overflow(lanes, iconv_lanes(kern, p) + 1, nbytes) && !__builtin_mul_overflow(*nbytes, 4, nbytes);
+    return !__builtin_mul_overflow(lanes, iconv_lanes(kern, p) + 1, nbytes) &&
+           !__builtin_mul_overflow(*nbytes, 4, nbytes);
 }
 
 /* Panels, then column sums for all of them. */
@@ -75,8 +76,10 @@ void sdx_iconv_pack(const Kern *kern, const ConvPlan *p, const void *w, bool w_s
                 int8_t v = (int8_t)(from[(o * cg + c) * taps + t] ^ (w_signed ? 0 : 0x80));
                 size_t k = t % per_piece * cg + c, lane = t / per_piece * piece_lanes + k / group;
                 size_t at = ((panel * lanes + lane) * nr + column % nr) * group + k % group;
-                if (wide) ((int16_t *)packed)[at] = v;
-                else ((int8_t *)packed)[at] = v;
+                if (wide)
+                    ((int16_t *)packed)[at] = v;
+                else
+                    ((int8_t *)packed)[at] = v;
                 sum += v;
             }
         sums[panel * nr + column % nr] = sum;
@@ -154,16 +157,31 @@ static void depthwise_chunk(const Kern *kern, const ConvPlan *p, const Iconv *g,
             for (size_t y = 0; y < d[H].kernel; y++) {
                 size_t i = r * d[H].stride + y * d[H].dilation;
                 ptrdiff_t ih = h0 + (ptrdiff_t)i;
-                table[r * lines + z * d[H].kernel + y] =
-                    inside && ih >= 0 && ih < (ptrdiff_t)d[H].in ? strip + (z * p->strip_h + i) * line : NULL;
+                table[r * lines + z * d[H].kernel + y] = inside && ih >= 0 && ih < (ptrdiff_t)d[H].in
+                                                             ? strip + (z * p->strip_h + i) * line
+                                                             : NULL;
             }
     }
     const Epilogue none = SDX_EPILOGUE_NONE;
     size_t out_row = d[W].out * p->c_out;
     Depthwise work = {
-        .x = table, .rows = rows, .lines = lines, .w = g->w, .ldw = p->c_in, .kernel = d[W].kernel,
-        .stride = d[W].stride, .dilation = d[W].dilation, .pad = d[W].pad, .in = d[W].in, .out = d[W].out,
-        .ldx = p->c_in, .ldy = p->c_out, .ldrow = out_row, .channels = p->c_in, .y = sums, .epi = &none,
+        .x = table,
+        .rows = rows,
+        .lines = lines,
+        .w = g->w,
+        .ldw = p->c_in,
+        .kernel = d[W].kernel,
+        .stride = d[W].stride,
+        .dilation = d[W].dilation,
+        .pad = d[W].pad,
+        .in = d[W].in,
+        .out = d[W].out,
+        .ldx = p->c_in,
+        .ldy = p->c_out,
+        .ldrow = out_row,
+        .channels = p->c_in,
+        .y = sums,
+        .epi = &none,
     };
     kern->depthwise_f32(&work);
     int32_t *whole = (int32_t *)(void *)sums;
@@ -226,8 +244,10 @@ static void iconv_load(const ConvWalk *walk, const uint8_t *row, size_t w, size_
         for (size_t c = 0; c < cg; c++, row += p->x.c)
             for (size_t i = 0; i < n; i++) {
                 uint8_t v = row[i * p->x.w];
-                if (p->elem == 1) dst[i * cg + c] = v ^ flip;
-                else wide[i * cg + c] = g->x_signed ? (int8_t)v : v;
+                if (p->elem == 1)
+                    dst[i * cg + c] = v ^ flip;
+                else
+                    wide[i * cg + c] = g->x_signed ? (int8_t)v : v;
             }
     }
 }
@@ -241,10 +261,22 @@ static void iconv_tile(const ConvWalk *walk, const ConvTile *c)
     if (out.epi.bias) out.epi.bias += c->channel;
     if (out.epi.add) out.epi.add += c->pixel * out.epi.ldadd + c->channel;
     IgemmTile t = {
-        .a = c->a, .lda = c->lda, .seg = c->seg, .nseg = c->nseg, .seglen = c->seglen, .b = (const int32_t *)g->w + c->b,
-        .b_panel = c->b_panel, .npanel = c->npanel, .part = c->part, .first = c->first, .last = c->last,
-        .c = (uint8_t *)g->y + c->y * (out.kind <= SDX_IOUT_F32 ? 4 : 1), .ldc = walk->plan->y.w, .rows = c->rows,
-        .cols = c->cols, .out = &out,
+        .a = c->a,
+        .lda = c->lda,
+        .seg = c->seg,
+        .nseg = c->nseg,
+        .seglen = c->seglen,
+        .b = (const int32_t *)g->w + c->b,
+        .b_panel = c->b_panel,
+        .npanel = c->npanel,
+        .part = c->part,
+        .first = c->first,
+        .last = c->last,
+        .c = (uint8_t *)g->y + c->y * (out.kind <= SDX_IOUT_F32 ? 4 : 1),
+        .ldc = walk->plan->y.w,
+        .rows = c->rows,
+        .cols = c->cols,
+        .out = &out,
     };
     walk->kern->igemm_tile(&t);
 }

@@ -39,17 +39,27 @@ static bool run_case(const Kern *kern, const Case *t)
 
     ConvPlan p = { .batch = t->batch, .groups = t->groups, .c_in = t->c_in, .c_out = t->c_out };
     memcpy(p.dim, d, sizeof p.dim);
-    if (t->channels_first) p.x = (ConvStrides){ t->c_in * in, d[1].in * d[2].in, d[2].in, 1, in };
-    else p.x = (ConvStrides){ in * ldx, d[1].in * d[2].in * ldx, d[2].in * ldx, ldx, 1 };
+    if (t->channels_first)
+        p.x = (ConvStrides){ t->c_in * in, d[1].in * d[2].in, d[2].in, 1, in };
+    else
+        p.x = (ConvStrides){ in * ldx, d[1].in * d[2].in * ldx, d[2].in * ldx, ldx, 1 };
     p.y = (ConvStrides){ out * ldy, d[1].out * d[2].out * ldy, d[2].out * ldy, ldy, 1 };
     CHECK(sdx_iconv_pack_size(kern, &p, &nbytes));
     void *packed = aligned_alloc(64, nbytes / 64 * 64 + 64);
     sdx_iconv_pack(kern, &p, w, t->w_signed, &zw, true, packed);
     sdx_iconv_columns(kern, &p, packed, t->x_signed, zx, bias, col);
     sdx_iconv_plan(kern, &p, t->x_signed);
-    Iconv g = { x, packed, y, t->x_signed, zx,
-                { .kind = t->kind, .col = col, .scale = scale, .epi = SDX_EPILOGUE_NONE,
-                  .zero = t->kind == SDX_IOUT_U8 ? 7 : -4, .lo = t->kind == SDX_IOUT_U8 ? 0 : -128,
+    Iconv g = { x,
+                packed,
+                y,
+                t->x_signed,
+                zx,
+                { .kind = t->kind,
+                  .col = col,
+                  .scale = scale,
+                  .epi = SDX_EPILOGUE_NONE,
+                  .zero = t->kind == SDX_IOUT_U8 ? 7 : -4,
+                  .lo = t->kind == SDX_IOUT_U8 ? 0 : -128,
                   .hi = t->kind == SDX_IOUT_U8 ? 255 : 127 } };
     void *scratch = aligned_alloc(64, p.scratch / 64 * 64 + 64);
     for (size_t i = p.chunks; i-- > 0;) sdx_iconv_chunk(kern, &p, &g, i, scratch);
@@ -66,7 +76,8 @@ static bool run_case(const Kern *kern, const Case *t)
                 size_t o[3] = { pix / d[2].out / d[1].out, pix / d[2].out % d[1].out, pix % d[2].out };
                 uint32_t sum = (uint32_t)bias[c];
                 for (size_t tap = 0; tap < taps; tap++) {
-                    size_t k[3] = { tap / d[2].kernel / d[1].kernel, tap / d[2].kernel % d[1].kernel, tap % d[2].kernel };
+                    size_t k[3] = { tap / d[2].kernel / d[1].kernel, tap / d[2].kernel % d[1].kernel,
+                                    tap % d[2].kernel };
                     size_t s = 0;
                     bool inside = true;
                     for (int i = 0; i < 3; i++) {
@@ -78,7 +89,8 @@ static bool run_case(const Kern *kern, const Case *t)
                         size_t ch = c / n * cg + q;
                         uint8_t xv = t->channels_first ? x[(b * t->c_in + ch) * in + s] : x[(b * in + s) * ldx + ch];
                         uint8_t wv = w[(c * cg + q) * taps + tap];
-                        sum += (uint32_t)(((t->x_signed ? (int8_t)xv : xv) - zx) * ((t->w_signed ? (int8_t)wv : wv) - zw));
+                        sum += (uint32_t)(((t->x_signed ? (int8_t)xv : xv) - zx) *
+                                          ((t->w_signed ? (int8_t)wv : wv) - zw));
                     }
                 }
                 int32_t v = (int32_t)sum, got32;
@@ -93,10 +105,11 @@ static bool run_case(const Kern *kern, const Case *t)
                 default: got = (int8_t)*at, want = fmin(fmax(rint(f) - 4, -128), 127); break;
                 }
                 if (got != want && ok) {
-                    sdx_harness_note("%s method %u: batch %zu groups %zu %zu->%zu in %zux%zux%zu kernel %zux%zux%zu kind %u "
-                                     "pixel %zu channel %zu got %.9g want %.9g", kern->name, p.method, t->batch, t->groups,
-                                     t->c_in, t->c_out, d[0].in, d[1].in, d[2].in, d[0].kernel, d[1].kernel, d[2].kernel,
-                                     t->kind, pix, c, got, want);
+                    sdx_harness_note(
+                        "%s method %u: batch %zu groups %zu %zu->%zu in %zux%zux%zu kernel %zux%zux%zu kind %u "
+                        "pixel %zu channel %zu got %.9g want %.9g",
+                        kern->name, p.method, t->batch, t->groups, t->c_in, t->c_out, d[0].in, d[1].in, d[2].in,
+                        d[0].kernel, d[1].kernel, d[2].kernel, t->kind, pix, c, got, want);
                     ok = false;
                 }
             }

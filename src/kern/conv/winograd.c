@@ -29,7 +29,8 @@ bool sdx_winograd_pays(const Kern *kern, const ConvPlan *p)
         if (d[i].kernel != 3 || d[i].stride != 1 || d[i].dilation != 1) return false;
     if (p->c_in < 20 || p->c_out < 20 || p->c_in > 1024) return false;
     double c = (double)p->c_in, n = (double)(div_up(p->c_out, kern->gemm_f32_nr / 2) * (kern->gemm_f32_nr / 2));
-    double pixels = (double)d[H].out * (double)d[W].out, tiles = (double)wino_tiles(p), near = (double)sdx_cpu()->l2 / 8;
+    double pixels = (double)d[H].out * (double)d[W].out, tiles = (double)wino_tiles(p),
+           near = (double)sdx_cpu()->l2 / 8;
     double direct = pixels * 9 * c * n + (9 * c * n > near ? 9 * c * n * COST_WEIGHT : 0);
     double fast = tiles * (WINO_POINTS * c * n + c * COST_INPUT + n * COST_OUTPUT) +
                   (WINO_POINTS * c * n > near ? WINO_POINTS * c * n * COST_WEIGHT : 0);
@@ -41,8 +42,8 @@ bool sdx_winograd_pays(const Kern *kern, const ConvPlan *p)
 bool sdx_winograd_pack_size(const Kern *kern, const ConvPlan *p, size_t *nfloats)
 {
     size_t one;
-    return sdx_gemm_f32_pack_size(kern, p->c_in, p->c_out, &one) && !__builtin_mul_overflow(one, WINO_POINTS, nfloats) &&
-           *nfloats <= SIZE_MAX / sizeof(float);
+    return sdx_gemm_f32_pack_size(kern, p->c_in, p->c_out, &one) &&
+           !__builtin_mul_overflow(one, WINO_POINTS, nfloats) && *nfloats <= SIZE_MAX / sizeof(float);
 }
 
 /* Output channels transformed side by side. */
@@ -124,9 +125,19 @@ void sdx_winograd_chunk(const Kern *kern, const ConvPlan *p, const ConvF32 *g, s
     size_t image = chunk / cuts / panel_cuts, last = min_size(panel + p->panels, panels);
 
     WinoInput in = {
-        .x = g->x + image * p->x.n, .row = p->x.h, .pixel = p->x.w, .h = d[H].in, .w = d[W].in, .channels = c_in,
-        .pad_h = d[H].pad, .pad_w = d[W].pad, .across = wino_across(p), .tile = tile, .tiles = n,
-        .v = scratch, .ldv = wino_plane(p->rows, c_in),
+        .x = g->x + image * p->x.n,
+        .row = p->x.h,
+        .pixel = p->x.w,
+        .h = d[H].in,
+        .w = d[W].in,
+        .channels = c_in,
+        .pad_h = d[H].pad,
+        .pad_w = d[W].pad,
+        .across = wino_across(p),
+        .tile = tile,
+        .tiles = n,
+        .v = scratch,
+        .ldv = wino_plane(p->rows, c_in),
     };
     kern->winograd_input(&in);
 
@@ -135,8 +146,18 @@ void sdx_winograd_chunk(const Kern *kern, const ConvPlan *p, const ConvF32 *g, s
     const ptrdiff_t seg = 0;
     const Epilogue none = SDX_EPILOGUE_NONE;
     for (; panel < last; panel++) {
-        GemmTile t = { .lda = c_in, .seg = &seg, .nseg = 1, .seglen = c_in, .npanel = 1, .first = true, .last = true,
-                       .ldc = nr, .rows = n, .cols = nr, .epi = &none, .cached = true };
+        GemmTile t = { .lda = c_in,
+                       .seg = &seg,
+                       .nseg = 1,
+                       .seglen = c_in,
+                       .npanel = 1,
+                       .first = true,
+                       .last = true,
+                       .ldc = nr,
+                       .rows = n,
+                       .cols = nr,
+                       .epi = &none,
+                       .cached = true };
         for (size_t i = 0; i < WINO_POINTS; i++) {
             t.a = in.v + i * in.ldv;
             t.b = g->w + (panel * WINO_POINTS + i) * c_in * nr;
@@ -147,9 +168,19 @@ void sdx_winograd_chunk(const Kern *kern, const ConvPlan *p, const ConvF32 *g, s
         if (epi.bias) epi.bias += panel * nr;
         if (epi.add) epi.add += image * d[H].out * d[W].out * epi.ldadd + panel * nr;
         WinoOutput out = {
-            .m = m, .ldm = ldm, .pitch = nr, .y = g->y + image * p->y.n + panel * nr, .row = p->y.h, .pixel = p->y.w,
-            .h = d[H].out, .w = d[W].out, .channels = min_size(nr, p->c_out - panel * nr), .across = in.across,
-            .tile = tile, .tiles = n, .epi = &epi,
+            .m = m,
+            .ldm = ldm,
+            .pitch = nr,
+            .y = g->y + image * p->y.n + panel * nr,
+            .row = p->y.h,
+            .pixel = p->y.w,
+            .h = d[H].out,
+            .w = d[W].out,
+            .channels = min_size(nr, p->c_out - panel * nr),
+            .across = in.across,
+            .tile = tile,
+            .tiles = n,
+            .epi = &epi,
         };
         kern->winograd_output(&out);
     }

@@ -26,7 +26,7 @@ enum { WINO_OUT = 4, WINO_IN = 6, WINO_POINTS = WINO_IN * WINO_IN };
 /* Tiles [tile, tile+tiles) of an image, counted along rows of tiles: B' x B of each, for all channels.
  * Element i of tile t, channel c goes to v[i*ldv + t*channels + c]. */
 typedef struct WinoInput {
-    const float *x; /* pixel (0, 0) */
+    const float *x;                    /* pixel (0, 0) */
     size_t row, pixel, h, w, channels; /* strides in floats; size */
     ptrdiff_t pad_h, pad_w;
     size_t across; /* tiles in a row */

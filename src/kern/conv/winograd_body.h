@@ -41,20 +41,26 @@ V_INLINE void wino_input_tile(const WinoInput *a, ptrdiff_t h, ptrdiff_t w, size
 {
     vf32 x[WINO_POINTS], y[WINO_POINTS];
     const float *row = a->x + h * (ptrdiff_t)a->row + w * (ptrdiff_t)a->pixel + (ptrdiff_t)c;
-    V_UNROLL for (int i = 0; i < WINO_IN; i++, row += a->row) {
-        V_UNROLL for (int j = 0; j < WINO_IN; j++) {
+    V_UNROLL for (int i = 0; i < WINO_IN; i++, row += a->row)
+    {
+        V_UNROLL for (int j = 0; j < WINO_IN; j++)
+        {
             const float *p = row + (size_t)j * a->pixel;
             bool inside = !edge || ((size_t)(h + i) < a->h && (size_t)(w + j) < a->w);
             x[i * WINO_IN + j] = !inside ? v_zero() : n == VW ? v_load(p) : v_load_n(p, n);
         }
         wino_in(x + i * WINO_IN, 1, y + i * WINO_IN, 1);
     }
-    V_UNROLL for (int j = 0; j < WINO_IN; j++) {
+    V_UNROLL for (int j = 0; j < WINO_IN; j++)
+    {
         wino_in(y + j, WINO_IN, x, 1);
-        V_UNROLL for (int i = 0; i < WINO_IN; i++) {
+        V_UNROLL for (int i = 0; i < WINO_IN; i++)
+        {
             float *to = v + (size_t)(i * WINO_IN + j) * a->ldv;
-            if (n == VW) v_store(to, x[i]);
-            else v_store_n(to, x[i], n);
+            if (n == VW)
+                v_store(to, x[i]);
+            else
+                v_store_n(to, x[i], n);
         }
     }
 }
@@ -82,8 +88,10 @@ void ISA(sdx_winograd_input)(const WinoInput *a)
         float *v = a->v + t * a->channels;
         size_t c = 0;
         for (; a->channels - c >= VW; c += VW) {
-            if (edge) wino_input_edge(a, h, w, c, v + c);
-            else wino_input_inner(a, h, w, c, v + c);
+            if (edge)
+                wino_input_edge(a, h, w, c, v + c);
+            else
+                wino_input_inner(a, h, w, c, v + c);
         }
         if (c < a->channels) wino_input_tail(a, h, w, c, v + c, a->channels - c);
     }
@@ -95,7 +103,8 @@ V_INLINE void wino_output_tile(const WinoOutput *a, size_t h, size_t w, size_t c
     enum { O = WINO_OUT };
     const Epilogue *e = a->epi;
     vf32 x[WINO_IN], y[O * WINO_IN], z[O * O];
-    V_UNROLL for (int j = 0; j < WINO_IN; j++) {
+    V_UNROLL for (int j = 0; j < WINO_IN; j++)
+    {
         V_UNROLL for (int i = 0; i < WINO_IN; i++) x[i] = v_load(m + (size_t)(i * WINO_IN + j) * a->ldm);
         wino_out(x, 1, y + j, WINO_IN);
     }
@@ -104,15 +113,15 @@ V_INLINE void wino_output_tile(const WinoOutput *a, size_t h, size_t w, size_t c
     if (n == VW && epilogue_is_simple(e)) {
         vf32 bias = e->bias ? v_load(e->bias + c) : v_zero(), beta = v_set(e->beta);
         vf32 lo = v_set(e->act == SDX_ACT_CLIP ? e->p0 : 0), hi = v_set(e->p1);
-        V_UNROLL for (size_t i = 0; i < O; i++)
-            V_UNROLL for (size_t j = 0; j < O; j++) {
-                if (i >= rows || j >= cols) continue;
-                vf32 v = e->bias ? v_add(z[i * O + j], bias) : z[i * O + j];
-                if (e->add) v = v_add(v, v_mul(v_load(e->add + ((h + i) * a->w + w + j) * e->ldadd + c), beta));
-                if (e->act != SDX_ACT_NONE) v = v_max(lo, v);
-                if (e->act == SDX_ACT_CLIP) v = v_min(hi, v);
-                v_store(a->y + (h + i) * a->row + (w + j) * a->pixel + c, v);
-            }
+        V_UNROLL for (size_t i = 0; i < O; i++) V_UNROLL for (size_t j = 0; j < O; j++)
+        {
+            if (i >= rows || j >= cols) continue;
+            vf32 v = e->bias ? v_add(z[i * O + j], bias) : z[i * O + j];
+            if (e->add) v = v_add(v, v_mul(v_load(e->add + ((h + i) * a->w + w + j) * e->ldadd + c), beta));
+            if (e->act != SDX_ACT_NONE) v = v_max(lo, v);
+            if (e->act == SDX_ACT_CLIP) v = v_min(hi, v);
+            v_store(a->y + (h + i) * a->row + (w + j) * a->pixel + c, v);
+        }
         return;
     }
     float block[O * O * VW];

@@ -120,8 +120,13 @@ void sdx_gemm_f32_chunk(const Kern *kern, const GemmPlan *p, const GemmF32 *g, s
     if (epi.add) epi.add += row * epi.ldadd + col;
     const ptrdiff_t seg = 0;
     GemmTile t = {
-        .seg = &seg, .nseg = 1, .c = g->c + row * p->ldc + col, .ldc = p->ldc, .rows = rows,
-        .epi = &epi, .max_rows = p->max_rows,
+        .seg = &seg,
+        .nseg = 1,
+        .c = g->c + row * p->ldc + col,
+        .ldc = p->ldc,
+        .rows = rows,
+        .epi = &epi,
+        .max_rows = p->max_rows,
     };
     for (size_t k = 0; k == 0 || k < p->k; k += p->kc) {
         size_t kc = min_size(p->kc, p->k - k);
@@ -135,7 +140,8 @@ void sdx_gemm_f32_chunk(const Kern *kern, const GemmPlan *p, const GemmF32 *g, s
             t.a = a_copy;
             t.lda = a_stride;
             const float *a = gemm_at(g->a, p->lda, p->a_form, row, k);
-            if (p->a_form == SDX_MAT_COLS) kern->transpose_32(a_copy, a_stride, a, p->lda, kc, rows);
+            if (p->a_form == SDX_MAT_COLS)
+                kern->transpose_32(a_copy, a_stride, a, p->lda, kc, rows);
             else
                 for (size_t r = 0; r < rows; r++) memcpy(a_copy + r * a_stride, a + r * p->lda, kc * sizeof *a);
         }

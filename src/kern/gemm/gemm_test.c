@@ -58,7 +58,13 @@ static bool run_case(const Kern *kern, const Case *t, float *result)
     float *c = malloc((m * ldc + 1) * sizeof *c);
     for (size_t i = 0; i < m * ldc; i++) c[i] = 1234;
 
-    GemmPlan p = { .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc, .a_form = t->a_form,
+    GemmPlan p = { .m = m,
+                   .n = n,
+                   .k = k,
+                   .lda = lda,
+                   .ldb = ldb,
+                   .ldc = ldc,
+                   .a_form = t->a_form,
                    .b_form = t->pack ? SDX_MAT_PACKED : t->b_form };
     GemmF32 g = { .a = a, .b = b, .c = c, .epi = t->epi };
     if (g.epi.bias) g.epi.bias = bias;
@@ -133,7 +139,7 @@ static void every_small_size(void)
 
 static void sliced_and_blocked(void)
 {
-    static const size_t sizes[][3] = { { 1, 300, 2000 }, { 2, 129, 1700 }, { 17, 100, 3000 }, { 400, 33, 1024 },
+    static const size_t sizes[][3] = { { 1, 300, 2000 }, { 2, 129, 1700 },  { 17, 100, 3000 }, { 400, 33, 1024 },
                                        { 5, 1000, 700 }, { 130, 70, 2500 }, { 3, 16, 5000 } };
     EACH_LEVEL(kern)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
@@ -149,9 +155,21 @@ static void epilogues(void)
     EACH_LEVEL(kern)
     for (unsigned act = 0; act < SDX_ACTS; act++)
         for (unsigned bits = 0; bits < 16; bits++) {
-            Case t = { 9, 45, 11, 0, 0, true, { .alpha = bits & 1 ? 0.5f : 1, .bias = bits & 2 ? yes : NULL,
-                       .bias_by_row = bits & 1, .add = bits & 4 ? yes : NULL, .beta = bits & 8 ? 1 : -0.25f,
-                       .add_last = bits & 8, .act = act, .p0 = act == SDX_ACT_CLIP ? -0.4f : 0.2f, .p1 = 0.5f } };
+            Case t = { 9,
+                       45,
+                       11,
+                       0,
+                       0,
+                       true,
+                       { .alpha = bits & 1 ? 0.5f : 1,
+                         .bias = bits & 2 ? yes : NULL,
+                         .bias_by_row = bits & 1,
+                         .add = bits & 4 ? yes : NULL,
+                         .beta = bits & 8 ? 1 : -0.25f,
+                         .add_last = bits & 8,
+                         .act = act,
+                         .p0 = act == SDX_ACT_CLIP ? -0.4f : 0.2f,
+                         .p1 = 0.5f } };
             if (!CHECK(run_case(kern, &t, NULL))) return;
         }
     sdx_harness_note(NULL);

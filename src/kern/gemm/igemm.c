@@ -47,8 +47,10 @@ void sdx_igemm_pack(const Kern *kern, const void *b, bool b_signed, size_t ldb, 
             size_t at = i / group * nr * group + i % group;
             for (size_t j = 0; j < cols; j++) {
                 int8_t v = (int8_t)(from[i * row + j * column] ^ (b_signed ? 0 : 0x80));
-                if (wide) to16[at + j * group] = v;
-                else to8[at + j * group] = v;
+                if (wide)
+                    to16[at + j * group] = v;
+                else
+                    to8[at + j * group] = v;
                 sums[p * nr + j] += v;
             }
         }
@@ -56,7 +58,8 @@ void sdx_igemm_pack(const Kern *kern, const void *b, bool b_signed, size_t ldb, 
 }
 
 bool sdx_igemm_columns(const Kern *kern, const int32_t *colsum, size_t k, size_t n, bool a_signed, int32_t za,
-                       bool b_signed, const int32_t *zb, bool one_zb, const int32_t *bias, int32_t *col, int32_t *b_zero)
+                       bool b_signed, const int32_t *zb, bool one_zb, const int32_t *bias, int32_t *col,
+                       int32_t *b_zero)
 {
     uint32_t a_zero = (uint32_t)(za + sdx_igemm_shift(kern, a_signed)), any = 0;
     for (size_t j = 0; j < n; j++) {
@@ -93,9 +96,14 @@ void sdx_igemm_convert(const Kern *kern, bool a_signed, const void *a, size_t n,
 void sdx_igemm_plan(const Kern *kern, IgemmPlan *p)
 {
     /* In place where rows are already in the right form and end with a whole lane. */
-    bool copy = kern->igemm_form == SDX_IFORM_S16 || sdx_igemm_shift(kern, p->a_signed) != 0 || p->k % kern->igemm_group != 0;
-    p->cut = (GemmPlan){ .m = p->m, .n = p->n, .k = lanes_of(kern, p->k), .lda = copy ? 1 : div_up(p->lda, 4),
-                         .a_form = copy ? SDX_MAT_COLS : SDX_MAT_ROWS, .b_form = SDX_MAT_PACKED };
+    bool copy = kern->igemm_form == SDX_IFORM_S16 || sdx_igemm_shift(kern, p->a_signed) != 0 ||
+                p->k % kern->igemm_group != 0;
+    p->cut = (GemmPlan){ .m = p->m,
+                         .n = p->n,
+                         .k = lanes_of(kern, p->k),
+                         .lda = copy ? 1 : div_up(p->lda, 4),
+                         .a_form = copy ? SDX_MAT_COLS : SDX_MAT_ROWS,
+                         .b_form = SDX_MAT_PACKED };
     sdx_gemm_cut(kern->igemm_mr, kern->igemm_nr, kern->igemm_kc, &p->cut);
     p->chunks = p->cut.chunks;
     p->scratch = p->cut.scratch + (p->row_sums ? p->cut.mb * sizeof(int32_t) : 0);
@@ -138,8 +146,16 @@ void sdx_igemm_chunk(const Kern *kern, const IgemmPlan *p, const void *a, const 
     const ptrdiff_t seg = 0;
     size_t c_size = o.kind <= SDX_IOUT_F32 ? 4 : 1;
     IgemmTile t = {
-        .seg = &seg, .nseg = 1, .part = part, .c = (uint8_t *)c + (row * p->ldc + col) * c_size, .ldc = p->ldc,
-        .rows = rows, .npanel = npanel, .cols = min_size(npanel * nr, p->n - col), .out = &o, .b_panel = cut->k * nr,
+        .seg = &seg,
+        .nseg = 1,
+        .part = part,
+        .c = (uint8_t *)c + (row * p->ldc + col) * c_size,
+        .ldc = p->ldc,
+        .rows = rows,
+        .npanel = npanel,
+        .cols = min_size(npanel * nr, p->n - col),
+        .out = &o,
+        .b_panel = cut->k * nr,
     };
     for (size_t k = 0; k == 0 || k < cut->k; k += cut->kc) {
         size_t kc = min_size(cut->kc, cut->k - k), at = k * kern->igemm_group;

@@ -44,7 +44,8 @@ const int32_t *sdx_igemm_colsum(const Kern *kern, const void *packed, size_t k, 
  * NULL for zero; bias: NULL for none. Writes shifted zero points of b to b_zero (NULL: unwanted) and
  * returns whether any is not zero, that is whether IgemmOut needs b_zero and row_sum. */
 bool sdx_igemm_columns(const Kern *kern, const int32_t *colsum, size_t k, size_t n, bool a_signed, int32_t za,
-                       bool b_signed, const int32_t *zb, bool one_zb, const int32_t *bias, int32_t *col, int32_t *b_zero);
+                       bool b_signed, const int32_t *zb, bool one_zb, const int32_t *bias, int32_t *col,
+                       int32_t *b_zero);
 
 typedef struct IgemmPlan {
     size_t m, n, k, lda, ldc; /* in elements */

@@ -28,11 +28,13 @@ V_INLINE void it_run(const IgemmTile *t, size_t row, size_t panel, int32_t *y, s
         V_UNROLL for (int g = 0; g < (mr + 2) / 3; g++) a[g] = t->a + t->seg[s] + (row + (size_t)g * 3) * lda;
         for (size_t k = 0; k < seglen; k++) {
             vi32 bv[IT_NV * IT_FEW];
-            IT_EACH_COLUMN {
+            IT_EACH_COLUMN
+            {
                 bv[p * nv + j] = vi_load(b + p * b_panel + j * VW);
                 if (j * VW * 4 % 64 == 0) __builtin_prefetch(b + p * b_panel + j * VW + 256);
             }
-            IT_EACH_ROW {
+            IT_EACH_ROW
+            {
                 int32_t group;
                 memcpy(&group, a[r / 3] + k * 4 + (size_t)(r % 3) * lda, 4);
                 vi32 x = vi_set(group);
@@ -45,10 +47,10 @@ V_INLINE void it_run(const IgemmTile *t, size_t row, size_t panel, int32_t *y, s
 }
 
 typedef void ItFn(const IgemmTile *t, size_t row, size_t panel, int32_t *y, size_t y_panel);
-#define IT_FN(name, mr, np, nv)                                                                        \
-    static void name##_##mr(const IgemmTile *t, size_t row, size_t panel, int32_t *y, size_t y_panel) \
-    {                                                                                                  \
-        it_run(t, row, panel, y, y_panel, mr, np, nv);                                                 \
+#define IT_FN(name, mr, np, nv)                                                                                        \
+    static void name##_##mr(const IgemmTile *t, size_t row, size_t panel, int32_t *y, size_t y_panel)                  \
+    {                                                                                                                  \
+        it_run(t, row, panel, y, y_panel, mr, np, nv);                                                                 \
     }
 #define IT_WHOLE(mr) IT_FN(it_whole, mr, 1, IT_NV)
 #define IT_WHOLE_NAME(mr) it_whole_##mr,

@@ -46,13 +46,17 @@ V_INLINE void iout_columns(const IgemmOut *o, int32_t *y, size_t ldy, void *c, s
         if (o->b_zero) v = vi_sub(v, vi_mul(vi_set(o->row_sum[row + r]), b_zero));
         if (o->kind == SDX_IOUT_I32) {
             int32_t *to = (int32_t *)c + r * ldc + j;
-            if (n == VW) vi_store(to, v);
-            else vi_store_n(to, v, n);
+            if (n == VW)
+                vi_store(to, v);
+            else
+                vi_store_n(to, v, n);
             continue;
         }
         vf32 f = v_mul(v_from_int(v), scale);
-        if (o->kind == SDX_IOUT_F32) vi_store_n(p, v_asint(f), n);
-        else iout_store_8((uint8_t *)c + r * ldc + j, vi_add(v_to_int(v_clamp(f, lo, hi)), zero), n);
+        if (o->kind == SDX_IOUT_F32)
+            vi_store_n(p, v_asint(f), n);
+        else
+            iout_store_8((uint8_t *)c + r * ldc + j, vi_add(v_to_int(v_clamp(f, lo, hi)), zero), n);
     }
 }
 

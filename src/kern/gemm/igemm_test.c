@@ -31,7 +31,8 @@ static bool run_case(const Kern *kern, const Case *t)
     size_t size = t->kind <= SDX_IOUT_F32 ? 4 : 1, nbytes;
     uint8_t *a = random_bytes(m * lda, 1, t->extreme), *b = random_bytes((t->b_cols ? n : k) * ldb, 2, t->extreme);
     uint8_t *c = malloc(m * ldc * size + 1);
-    int32_t *bias = malloc((n + 1) * 4), *zb = malloc((n + 1) * 4), *col = malloc((n + 1) * 4), *bz = malloc((n + 1) * 4);
+    int32_t *bias = malloc((n + 1) * 4), *zb = malloc((n + 1) * 4), *col = malloc((n + 1) * 4),
+            *bz = malloc((n + 1) * 4);
     float *scale = malloc((n + 1) * 4), *fbias = malloc((n + 1) * 4);
     int32_t za = !t->zero_points ? 0 : t->a_signed ? -7 : 200;
     for (size_t j = 0; j < n; j++) {
@@ -49,8 +50,13 @@ static bool run_case(const Kern *kern, const Case *t)
     IgemmPlan p = { .m = m, .n = n, .k = k, .lda = lda, .ldc = ldc, .a_signed = t->a_signed };
     p.row_sums = sdx_igemm_columns(kern, sdx_igemm_colsum(kern, packed, k, n), k, n, t->a_signed, za, t->b_signed,
                                    t->zero_points ? zb : NULL, false, t->bias ? bias : NULL, col, bz);
-    IgemmOut out = { .kind = t->kind, .col = col, .b_zero = bz, .scale = scale, .epi = { .alpha = 1, .bias = fbias },
-                     .zero = t->kind == SDX_IOUT_U8 ? 10 : -3, .lo = t->kind == SDX_IOUT_U8 ? 10 : -128,
+    IgemmOut out = { .kind = t->kind,
+                     .col = col,
+                     .b_zero = bz,
+                     .scale = scale,
+                     .epi = { .alpha = 1, .bias = fbias },
+                     .zero = t->kind == SDX_IOUT_U8 ? 10 : -3,
+                     .lo = t->kind == SDX_IOUT_U8 ? 10 : -128,
                      .hi = t->kind == SDX_IOUT_U8 ? 255 : 127 };
     sdx_igemm_plan(kern, &p);
     void *scratch = aligned_alloc(64, (p.scratch + 127) / 64 * 64);
@@ -66,7 +72,8 @@ static bool run_case(const Kern *kern, const Case *t)
             uint32_t sum = t->bias ? (uint32_t)bias[j] : 0;
             for (size_t q = 0; q < k; q++)
                 sum += (uint32_t)((value(a, i * lda + q, t->a_signed) - za) *
-                                  (value(b, t->b_cols ? j * ldb + q : q * ldb + j, t->b_signed) - (t->zero_points ? zb[j] : 0)));
+                                  (value(b, t->b_cols ? j * ldb + q : q * ldb + j, t->b_signed) -
+                                   (t->zero_points ? zb[j] : 0)));
             int32_t v = (int32_t)sum, got32;
             float f = (float)v * scale[j], gotf;
             double got, want;
@@ -80,8 +87,8 @@ static bool run_case(const Kern *kern, const Case *t)
             }
             if (got != want && ok) {
                 sdx_harness_note("%s m %zu n %zu k %zu a %d b %d cols %d zero %d kind %u: [%zu,%zu] got %.9g want %.9g",
-                                 kern->name, m, n, k, t->a_signed, t->b_signed, t->b_cols, t->zero_points, t->kind, i, j,
-                                 got, want);
+                                 kern->name, m, n, k, t->a_signed, t->b_signed, t->b_cols, t->zero_points, t->kind, i,
+                                 j, got, want);
                 ok = false;
             }
         }
@@ -97,14 +104,15 @@ static bool run_case(const Kern *kern, const Case *t)
 
 static void every_mix_is_exact(void)
 {
-    static const size_t sizes[][3] = { { 0, 3, 4 }, { 1, 1, 0 }, { 1, 1, 1 }, { 1, 130, 36 }, { 2, 70, 33 }, { 3, 17, 5 },
-                                       { 6, 16, 8 }, { 14, 32, 64 }, { 15, 33, 65 }, { 29, 47, 18 }, { 70, 100, 130 } };
+    static const size_t sizes[][3] = { { 0, 3, 4 },    { 1, 1, 0 },    { 1, 1, 1 },     { 1, 130, 36 },
+                                       { 2, 70, 33 },  { 3, 17, 5 },   { 6, 16, 8 },    { 14, 32, 64 },
+                                       { 15, 33, 65 }, { 29, 47, 18 }, { 70, 100, 130 } };
     EACH_LEVEL(kern)
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
         for (unsigned bits = 0; bits < 64; bits++)
             for (unsigned kind = SDX_IOUT_I32; kind <= SDX_IOUT_U8; kind++) {
-                Case t = { sizes[s][0], sizes[s][1], sizes[s][2], bits & 1, bits >> 1 & 1, bits >> 2 & 1, bits >> 3 & 1,
-                           bits >> 4 & 1, bits >> 5 & 1, kind };
+                Case t = { sizes[s][0],   sizes[s][1],   sizes[s][2],   bits & 1,      bits >> 1 & 1,
+                           bits >> 2 & 1, bits >> 3 & 1, bits >> 4 & 1, bits >> 5 & 1, kind };
                 if (!CHECK(run_case(kern, &t))) return;
             }
     sdx_harness_note(NULL);

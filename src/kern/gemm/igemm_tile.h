@@ -34,7 +34,7 @@ typedef struct IgemmOut {
 
 typedef struct IgemmTile {
     const uint8_t *a;
-    size_t lda; /* bytes */
+    size_t lda;           /* bytes */
     const ptrdiff_t *seg; /* bytes */
     size_t nseg, seglen;
 

@@ -22,20 +22,20 @@ typedef struct GemmTile {
     const ptrdiff_t *seg;
     size_t nseg, seglen;
 
-    const float *b;         /* this slice of the first panel: seglen*nseg rows of NR floats */
-    size_t b_panel;         /* floats from a panel to the next */
+    const float *b; /* this slice of the first panel: seglen*nseg rows of NR floats */
+    size_t b_panel; /* floats from a panel to the next */
     size_t npanel;
 
-    float *part;            /* row r of panel p at part + (p*rows + r)*NR; NULL when first and last */
-    bool first, last;       /* slice: starts from zero, ends in c */
+    float *part;      /* row r of panel p at part + (p*rows + r)*NR; NULL when first and last */
+    bool first, last; /* slice: starts from zero, ends in c */
 
-    float *c;               /* row r of panel p at c + r*ldc + p*NR */
+    float *c; /* row r of panel p at c + r*ldc + p*NR */
     size_t ldc;
     size_t rows;
-    size_t cols;            /* of all panels together, at most npanel*NR */
-    const Epilogue *epi;    /* bias and add already point to the first row and column */
-    unsigned max_rows;      /* at most so many rows in flight; 0: as many as the registers hold */
-    bool cached;            /* these rows of A were used a moment ago */
+    size_t cols;         /* of all panels together, at most npanel*NR */
+    const Epilogue *epi; /* bias and add already point to the first row and column */
+    unsigned max_rows;   /* at most so many rows in flight; 0: as many as the registers hold */
+    bool cached;         /* these rows of A were used a moment ago */
 } GemmTile;
 
 #endif

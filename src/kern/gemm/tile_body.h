@@ -28,7 +28,8 @@ V_INLINE void tile_finish(const GemmTile *t, size_t row, size_t panel, vf32 *acc
     const Epilogue *e = t->epi;
     size_t col = panel * TILE_NR;
     if (e->bias) {
-        TILE_EACH_COLUMN {
+        TILE_EACH_COLUMN
+        {
             vf32 bias = v_load(e->bias + col + p * TILE_NR + j * VW);
             TILE_EACH_ROW TILE_AT(r) = v_add(TILE_AT(r), bias);
         }
@@ -36,8 +37,8 @@ V_INLINE void tile_finish(const GemmTile *t, size_t row, size_t panel, vf32 *acc
     if (e->add) {
         const float *add = e->add + row * e->ldadd + col;
         vf32 beta = v_set(e->beta);
-        TILE_EACH_ROW TILE_EACH_COLUMN
-            TILE_AT(r) = v_add(TILE_AT(r), v_mul(v_load(add + r * e->ldadd + p * TILE_NR + j * VW), beta));
+        TILE_EACH_ROW TILE_EACH_COLUMN TILE_AT(r) = v_add(
+            TILE_AT(r), v_mul(v_load(add + r * e->ldadd + p * TILE_NR + j * VW), beta));
     }
     if (e->act == SDX_ACT_RELU) {
         TILE_EACH_COLUMN TILE_EACH_ROW TILE_AT(r) = v_relu(TILE_AT(r));
@@ -65,19 +66,22 @@ V_INLINE void tile_run(const GemmTile *t, size_t row, size_t panel, float *y, si
     const size_t lda = t->lda, b_panel = t->b_panel, seglen = t->seglen;
     const float *b = t->b + panel * b_panel;
     for (size_t s = 0; s < t->nseg; s++) {
-        const float *a0 = (const float *)(const void *)((const char *)t->a + t->seg[s]) + row * lda, *next = a0 + mr * lda;
+        const float *a0 = (const float *)(const void *)((const char *)t->a + t->seg[s]) + row * lda,
+                    *next = a0 + mr * lda;
         /* Three rows a pointer: an x86 address adds one scaled index, and 14 pointers are too many. */
         const float *a[TILE_PTRS];
         V_UNROLL for (int g = 0; g < (mr + 2) / 3; g++) a[g] = a0 + (size_t)g * 3 * lda;
         for (size_t k = 0; k < seglen; k++) {
             vf32 bv[TILE_NV * TILE_FEW];
-            TILE_EACH_COLUMN {
+            TILE_EACH_COLUMN
+            {
                 bv[p * nv + j] = v_load(b + p * b_panel + j * VW);
                 if (j * VW * sizeof(float) % 64 == 0) __builtin_prefetch(b + p * b_panel + j * VW + TILE_AHEAD);
             }
             /* The rows of the next tile, 16 of them a cache line each while k moves by one line. */
             if (ahead) __builtin_prefetch(next + (k % 16) * lda + (k - k % 16), 0, 2);
-            TILE_EACH_ROW {
+            TILE_EACH_ROW
+            {
                 vf32 x = v_set(a[r / 3][k + (size_t)(r % 3) * lda]);
                 TILE_EACH_COLUMN TILE_AT(r) = v_fma(x, bv[p * nv + j], TILE_AT(r));
             }
@@ -85,16 +89,18 @@ V_INLINE void tile_run(const GemmTile *t, size_t row, size_t panel, float *y, si
         }
     }
 
-    if (!y) tile_finish(t, row, panel, acc, mr, np, nv);
-    else TILE_EACH_COLUMN TILE_EACH_ROW v_store(y + p * y_panel + r * TILE_NR + j * VW, TILE_AT(r));
+    if (!y)
+        tile_finish(t, row, panel, acc, mr, np, nv);
+    else
+        TILE_EACH_COLUMN TILE_EACH_ROW v_store(y + p * y_panel + r * TILE_NR + j * VW, TILE_AT(r));
 }
 
 typedef void TileFn(const GemmTile *t, size_t row, size_t panel, float *y, size_t y_panel);
 
-#define TILE_FN(name, mr, np, nv, ahead)                                                           \
-    static void name##_##mr(const GemmTile *t, size_t row, size_t panel, float *y, size_t y_panel) \
-    {                                                                                              \
-        tile_run(t, row, panel, y, y_panel, mr, np, nv, ahead);                                    \
+#define TILE_FN(name, mr, np, nv, ahead)                                                                               \
+    static void name##_##mr(const GemmTile *t, size_t row, size_t panel, float *y, size_t y_panel)                     \
+    {                                                                                                                  \
+        tile_run(t, row, panel, y, y_panel, mr, np, nv, ahead);                                                        \
     }
 
 /* The includer lists the row counts: TILE_ROWS(X) X(1) X(2) ... X(TILE_MR). */
@@ -152,7 +158,9 @@ void ISA(sdx_gemm_f32_tile)(const GemmTile *t)
         bool half = t->cols - p * TILE_NR <= TILE_NR / 2;
         for (size_t i = 0, row = 0, mr; i < blocks; i++, row += mr) {
             mr = (t->rows - row + blocks - i - 1) / (blocks - i); /* near-equal: 29 = 10 + 10 + 9 */
-            TileFn *fn = half ? tile_half[mr - 1] : p == 0 && !t->cached && i + 1 < blocks ? tile_first[mr - 1] : tile_whole[mr - 1];
+            TileFn *fn = half                                     ? tile_half[mr - 1]
+                         : p == 0 && !t->cached && i + 1 < blocks ? tile_first[mr - 1]
+                                                                  : tile_whole[mr - 1];
             tile_call(t, fn, row, mr, p, 1, half ? TILE_NR / 2 : TILE_NR);
         }
     }

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#define UNARY(name, expr)                                                                         \
+#define UNARY(name, expr)                                                                                              \
     static double f64_##name(double x, double alpha, double beta) { return expr; }
 #define SQRT1_2 0.70710678118654752440
 #define SQRT_2_PI 0.79788456080286535588
@@ -37,12 +37,12 @@ UNARY(tanh, tanh(x))
 UNARY(sigmoid, sigmoid(x))
 UNARY(erf, erf(x))
 UNARY(gelu_erf, 0.5 * x * erfc(-SQRT1_2 * x))
-UNARY(gelu_tanh, x * sigmoid(2 * SQRT_2_PI * (x + 0.044715 * x * x * x)))
-UNARY(silu, x * sigmoid(x))
-UNARY(hardswish, x * clamp(x / 6 + 0.5, 0, 1))
+UNARY(gelu_tanh, x *sigmoid(2 * SQRT_2_PI * (x + 0.044715 * x * x * x)))
+UNARY(silu, x *sigmoid(x))
+UNARY(hardswish, x *clamp(x / 6 + 0.5, 0, 1))
 UNARY(softplus, softplus(x))
 UNARY(softsign, x / (1 + fabs(x)))
-UNARY(mish, x * tanh(softplus(x)))
+UNARY(mish, x *tanh(softplus(x)))
 UNARY(sin, sin(x))
 UNARY(cos, cos(x))
 UNARY(tan, tan(x))
@@ -54,21 +54,21 @@ UNARY(cosh, cosh(x))
 UNARY(asinh, asinh(x))
 UNARY(acosh, acosh(x))
 UNARY(atanh, atanh(x))
-UNARY(hardsigmoid, clamp(alpha * x + beta, 0, 1))
+UNARY(hardsigmoid, clamp(alpha *x + beta, 0, 1))
 UNARY(elu, x < 0 ? alpha * expm1(x) : x)
-UNARY(selu, beta * (x < 0 ? alpha * expm1(x) : x))
+UNARY(selu, beta *(x < 0 ? alpha * expm1(x) : x))
 UNARY(celu, x < 0 ? alpha * expm1(x / alpha) : x)
 UNARY(leakyrelu, x < 0 ? alpha * x : x)
 UNARY(thresholdedrelu, x <= alpha ? 0 : x)
 UNARY(shrink, x > alpha ? x - beta : x < -alpha ? x + beta : x - x)
 UNARY(clip, clamp(x, alpha, beta))
-UNARY(quickgelu, x * sigmoid(alpha * x))
+UNARY(quickgelu, x *sigmoid(alpha *x))
 
-#define MAP1(name, params, error, lo, hi)                                                         \
-    static void map1_##name(double *y, const double *x, size_t n, const MapParam *p)              \
-    {                                                                                             \
-        const double alpha = params ? p->alpha : 0, beta = params ? p->beta : 0;                  \
-        for (size_t i = 0; i < n; i++) y[i] = f64_##name(x[i], alpha, beta);                      \
+#define MAP1(name, params, error, lo, hi)                                                                              \
+    static void map1_##name(double *y, const double *x, size_t n, const MapParam *p)                                   \
+    {                                                                                                                  \
+        const double alpha = params ? p->alpha : 0, beta = params ? p->beta : 0;                                       \
+        for (size_t i = 0; i < n; i++) y[i] = f64_##name(x[i], alpha, beta);                                           \
     }
 #include "kern/map/map1.def"
 #undef MAP1

@@ -139,10 +139,21 @@ static void ISA(where_4)(void *y_, const uint8_t *cond, const void *a_, const vo
 void ISA(sdx_kern_init_map2)(Kern *k);
 void ISA(sdx_kern_init_map2)(Kern *k)
 {
-#define SET(name) k->map2[SDX_K_f32][SDX_MAP2_##name] = ISA(map2_##name);
-    SET(add)
-    SET(sub) SET(mul) SET(div) SET(max) SET(min) SET(prelu) SET(pow) SET(eq) SET(lt) SET(le) SET(gt) SET(ge)
+#define SET(name) k->map2[SDX_K_f32][SDX_MAP2_##name] = ISA(map2_##name)
+    SET(add);
+    SET(sub);
+    SET(mul);
+    SET(div);
+    SET(max);
+    SET(min);
+    SET(prelu);
+    SET(pow);
+    SET(eq);
+    SET(lt);
+    SET(le);
+    SET(gt);
+    SET(ge);
 #undef SET
-        k->muladd_f32 = ISA(muladd);
+    k->muladd_f32 = ISA(muladd);
     if (VW > 1) k->where[2] = ISA(where_4);
 }

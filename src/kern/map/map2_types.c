@@ -71,18 +71,18 @@
 #define T_SIGNED 0
 #include "kern/map/map2_tmpl.h"
 
-#define LOGICAL(name, expr)                                                                       \
-    static void name##_u8(void *y_, const void *a_, const void *b_, size_t n, unsigned mode)      \
-    {                                                                                             \
-        if (mode) {                                                                               \
-            sdx_map2_spread(name##_u8, 1, 1, y_, a_, b_, n, mode);                                \
-            return;                                                                               \
-        }                                                                                         \
-        const uint8_t *pa = a_, *pb = b_;                                                         \
-        for (size_t i = 0; i < n; i++) {                                                          \
-            const bool a = pa[i] != 0, b = pb[i] != 0;                                            \
-            ((uint8_t *)y_)[i] = expr;                                                            \
-        }                                                                                         \
+#define LOGICAL(name, expr)                                                                                            \
+    static void name##_u8(void *y_, const void *a_, const void *b_, size_t n, unsigned mode)                           \
+    {                                                                                                                  \
+        if (mode) {                                                                                                    \
+            sdx_map2_spread(name##_u8, 1, 1, y_, a_, b_, n, mode);                                                     \
+            return;                                                                                                    \
+        }                                                                                                              \
+        const uint8_t *pa = a_, *pb = b_;                                                                              \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            const bool a = pa[i] != 0, b = pb[i] != 0;                                                                 \
+            ((uint8_t *)y_)[i] = expr;                                                                                 \
+        }                                                                                                              \
     }
 LOGICAL(land, a &b)
 LOGICAL(lor, a | b)
@@ -95,8 +95,8 @@ void sdx_kern_init_map2_types_c(Kern *k)
 #define SET(t, name) k->map2[SDX_K_##t][SDX_MAP2_##name] = name##_##t;
 #define SET_F(name) SET(f64, name)
 #define SET_I(name)                                                                                                    \
-    SET(i8, name) SET(u8, name) SET(i16, name) SET(u16, name)                                                          \
-    SET(i32, name) SET(u32, name) SET(i64, name) SET(u64, name)
+    SET(i8, name)                                                                                                      \
+    SET(u8, name) SET(i16, name) SET(u16, name) SET(i32, name) SET(u32, name) SET(i64, name) SET(u64, name)
 #define SET_N(name) SET_F(name) SET_I(name)
 #define SET_B(name) SET(u8, name)
 #define MAP2(name, types, result) SET_##types(name)

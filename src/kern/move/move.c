@@ -54,7 +54,7 @@ enum { CHAINS = 16 }; /* columns, or rows, summed side by side: one addition has
     /* `w` chains, `across` elements apart, of n elements with `step` between them. */                                 \
     static void name##_chains(T *y, const T *x, size_t w, ptrdiff_t across, size_t n, ptrdiff_t step, bool exclusive)  \
     {                                                                                                                  \
-        T sum[CHAINS] = {0};                                                                                           \
+        T sum[CHAINS] = { 0 };                                                                                         \
         for (; n; n--, x += step, y += step)                                                                           \
             for (size_t j = 0; j < w; j++) {                                                                           \
                 const T before = sum[j];                                                                               \
@@ -84,8 +84,12 @@ CUMSUM(cumsum_u64, uint64_t)
 void sdx_kern_init_move_c(Kern *k);
 void sdx_kern_init_move_c(Kern *k)
 {
-#define SET(i, size) k->transpose[i] = transpose_##size, k->copy_strided[i] = strided_##size, k->fill[i] = fill_##size;
-    SET(0, 1) SET(1, 2) SET(2, 4) SET(3, 8) SET(4, 16)
+#define SET(i, size) k->transpose[i] = transpose_##size, k->copy_strided[i] = strided_##size, k->fill[i] = fill_##size
+    SET(0, 1);
+    SET(1, 2);
+    SET(2, 4);
+    SET(3, 8);
+    SET(4, 16);
 #undef SET
     k->cumsum[SDX_K_f32] = cumsum_f32;
     k->cumsum[SDX_K_f64] = cumsum_f64;

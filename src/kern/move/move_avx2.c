@@ -17,22 +17,24 @@ static inline __attribute__((always_inline)) void block_4(float *y, ptrdiff_t ld
 {
     __m256 r[8], t[8];
     V_UNROLL for (int i = 0; i < 8; i++) r[i] = (size_t)i < h ? v_load_upto(x + i * ldx, w) : v_zero();
-    V_UNROLL for (int i = 0; i < 8; i += 2) {
+    V_UNROLL for (int i = 0; i < 8; i += 2)
+    {
         t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
         t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
     }
-    V_UNROLL for (int i = 0; i < 8; i += 4) {
+    V_UNROLL for (int i = 0; i < 8; i += 4)
+    {
         r[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
         r[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xee);
         r[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
         r[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xee);
     }
-    V_UNROLL for (int i = 0; i < 4; i++) {
+    V_UNROLL for (int i = 0; i < 4; i++)
+    {
         t[i] = _mm256_permute2f128_ps(r[i], r[i + 4], 0x20);
         t[i + 4] = _mm256_permute2f128_ps(r[i], r[i + 4], 0x31);
     }
-    V_UNROLL for (int i = 0; i < 8; i++)
-        if ((size_t)i < w) v_store_upto(y + i * ldy, t[i], h);
+    V_UNROLL for (int i = 0; i < 8; i++) if ((size_t)i < w) v_store_upto(y + i * ldy, t[i], h);
 }
 
 static inline void edge_4(float *y, ptrdiff_t ldy, const float *x, ptrdiff_t ldx, size_t h, size_t w)
@@ -70,8 +72,10 @@ static inline void block_2(uint16_t *y, ptrdiff_t ldy, const uint16_t *x, ptrdif
 {
     __m128i r[8], t[8];
     V_UNROLL for (int i = 0; i < 8; i++) r[i] = _mm_loadu_si128((const __m128i *)(x + i * ldx));
-    V_UNROLL for (int step = 0; step < 3; step++) {
-        V_UNROLL for (int i = 0; i < 4; i++) {
+    V_UNROLL for (int step = 0; step < 3; step++)
+    {
+        V_UNROLL for (int i = 0; i < 4; i++)
+        {
             t[2 * i] = _mm_unpacklo_epi16(r[i], r[i + 4]);
             t[2 * i + 1] = _mm_unpackhi_epi16(r[i], r[i + 4]);
         }
@@ -84,8 +88,10 @@ static inline void block_1(uint8_t *y, ptrdiff_t ldy, const uint8_t *x, ptrdiff_
 {
     __m128i r[16], t[16];
     V_UNROLL for (int i = 0; i < 16; i++) r[i] = _mm_loadu_si128((const __m128i *)(x + i * ldx));
-    V_UNROLL for (int step = 0; step < 4; step++) {
-        V_UNROLL for (int i = 0; i < 8; i++) {
+    V_UNROLL for (int step = 0; step < 4; step++)
+    {
+        V_UNROLL for (int i = 0; i < 8; i++)
+        {
             t[2 * i] = _mm_unpacklo_epi8(r[i], r[i + 8]);
             t[2 * i + 1] = _mm_unpackhi_epi8(r[i], r[i + 8]);
         }

@@ -7,7 +7,7 @@ V_INLINE vf32 taps_sum(vf32 acc, vf32 x) { return v_add(acc, x); }
 /* Every stride-th of n elements, n <= VW, by way of memory. */
 V_INLINE vf32 taps_load(const float *p, size_t n, size_t stride)
 {
-    float t[VW] = {0};
+    float t[VW] = { 0 };
     for (size_t i = 0; i < n; i++) t[i] = p[i * stride];
     return v_load(t);
 }

@@ -47,7 +47,7 @@ QUANTIZE(i16, int16_t, vi_store_16)
         const vi32 z = vi_set(zero);                                                                                   \
         for (; n >= VW; n -= VW, x += VW, q += VW) v_store(x, dequantize(LOAD(q), s, z));                              \
         if (n) {                                                                                                       \
-            T t[VW] = {0};                                                                                             \
+            T t[VW] = { 0 };                                                                                           \
             memcpy(t, q, n * sizeof(T));                                                                               \
             v_store_n(x, dequantize(LOAD(t), s, z), n);                                                                \
         }                                                                                                              \
@@ -57,7 +57,7 @@ QUANTIZE(i16, int16_t, vi_store_16)
         const T *q = q_;                                                                                               \
         for (size_t i = 0; i < n; i += VW) {                                                                           \
             const size_t w = n - i < VW ? n - i : VW;                                                                  \
-            T t[VW] = {0};                                                                                             \
+            T t[VW] = { 0 };                                                                                           \
             memcpy(t, q + i, w * sizeof(T));                                                                           \
             const vi32 z = zero ? vi_load_n(zero + i, w) : vi_set(0);                                                  \
             v_store_upto(x + i, dequantize(LOAD(t), v_load_upto(scale + i, w), z), w);                                 \
@@ -74,8 +74,8 @@ static void range(float out[2], const float *x, size_t n)
     vf32 lo[4], hi[4];
     V_UNROLL for (int k = 0; k < 4; k++) lo[k] = hi[k] = v_zero();
     size_t i = 0;
-    for (; n - i >= 4 * VW; i += 4 * VW)
-        V_UNROLL for (int k = 0; k < 4; k++) {
+    for (; n - i >= 4 * VW; i += 4 * VW) V_UNROLL for (int k = 0; k < 4; k++)
+        {
             const vf32 v = v_load(x + i + k * VW);
             lo[k] = v_min(v, lo[k]);
             hi[k] = v_max(v, hi[k]);
@@ -85,7 +85,8 @@ static void range(float out[2], const float *x, size_t n)
         lo[0] = v_min(v, lo[0]);
         hi[0] = v_max(v, hi[0]);
     }
-    V_UNROLL for (int k = 1; k < 4; k++) {
+    V_UNROLL for (int k = 1; k < 4; k++)
+    {
         lo[0] = v_min(lo[k], lo[0]);
         hi[0] = v_max(hi[k], hi[0]);
     }
@@ -96,9 +97,13 @@ static void range(float out[2], const float *x, size_t n)
 void ISA(sdx_kern_init_quant)(Kern *k);
 void ISA(sdx_kern_init_quant)(Kern *k)
 {
-#define SET_D(t) k->dequantize_f32[SDX_Q_##t] = dequantize_##t, k->dequantize_each_f32[SDX_Q_##t] = dequantize_each_##t;
-#define SET(t) SET_D(t) k->quantize_f32[SDX_Q_##t] = quantize_##t, k->quantize_each_f32[SDX_Q_##t] = quantize_each_##t;
-    SET(u8) SET(i8) SET(u16) SET(i16) SET_D(i32)
+#define SET_D(t) k->dequantize_f32[SDX_Q_##t] = dequantize_##t, k->dequantize_each_f32[SDX_Q_##t] = dequantize_each_##t
+#define SET(t) SET_D(t), k->quantize_f32[SDX_Q_##t] = quantize_##t, k->quantize_each_f32[SDX_Q_##t] = quantize_each_##t
+    SET(u8);
+    SET(i8);
+    SET(u16);
+    SET(i16);
+    SET_D(i32);
 #undef SET
 #undef SET_D
     k->range_f32 = range;

@@ -15,38 +15,39 @@ static size_t block_rows(size_t n)
 
 /* y[j] = the fold of column j: a strip of 64 columns at a time through each block of rows, then single
  * vectors and a masked one. */
-#define COLUMNS(fold, op, empty)                                                                  \
-    static void columns_##fold(float *y, const float *x, size_t n, size_t inner, size_t ld)       \
-    {                                                                                             \
-        const size_t step = block_rows(n);                                                        \
-        if (n == 0)                                                                               \
-            for (size_t j = 0; j < inner; j++) y[j] = empty;                                      \
-        for (size_t r = 0; r < n; r += step) {                                                    \
-            const size_t rows = n - r < step ? n - r : step;                                      \
-            size_t j = 0;                                                                         \
-            for (; inner - j >= FOLD_LANES; j += FOLD_LANES) {                                    \
-                const float *p = x + r * ld + j;                                                  \
-                vf32 acc[FOLD_VECS];                                                              \
-                V_UNROLL for (int k = 0; k < FOLD_VECS; k++) acc[k] = v_set(empty);               \
-                for (size_t i = 0; i < rows; i++, p += ld)                                        \
-                    V_UNROLL for (int k = 0; k < FOLD_VECS; k++)                                  \
-                        acc[k] = into_##fold(acc[k], v_load(p + k * VW), acc[k]);                 \
-                V_UNROLL for (int k = 0; k < FOLD_VECS; k++) {                                    \
-                    float *out = y + j + k * VW;                                                  \
-                    v_store(out, r ? merge_##op(v_load(out), acc[k]) : acc[k]);                   \
-                }                                                                                 \
-            }                                                                                     \
-            for (; j < inner; j += VW) {                                                          \
-                const size_t w = inner - j < VW ? inner - j : VW;                                 \
-                const float *p = x + r * ld + j;                                                  \
-                vf32 acc = v_set(empty);                                                          \
-                if (w == VW)                                                                      \
-                    for (size_t i = 0; i < rows; i++, p += ld) acc = into_##fold(acc, v_load(p), acc);\
-                else                                                                              \
-                    for (size_t i = 0; i < rows; i++, p += ld) acc = into_##fold(acc, v_load_n(p, w), acc);\
-                v_store_n(y + j, r ? merge_##op(v_load_n(y + j, w), acc) : acc, w);               \
-            }                                                                                     \
-        }                                                                                         \
+#define COLUMNS(fold, op, empty)                                                                                       \
+    static void columns_##fold(float *y, const float *x, size_t n, size_t inner, size_t ld)                            \
+    {                                                                                                                  \
+        const size_t step = block_rows(n);                                                                             \
+        if (n == 0)                                                                                                    \
+            for (size_t j = 0; j < inner; j++) y[j] = empty;                                                           \
+        for (size_t r = 0; r < n; r += step) {                                                                         \
+            const size_t rows = n - r < step ? n - r : step;                                                           \
+            size_t j = 0;                                                                                              \
+            for (; inner - j >= FOLD_LANES; j += FOLD_LANES) {                                                         \
+                const float *p = x + r * ld + j;                                                                       \
+                vf32 acc[FOLD_VECS];                                                                                   \
+                V_UNROLL for (int k = 0; k < FOLD_VECS; k++) acc[k] = v_set(empty);                                    \
+                for (size_t i = 0; i < rows; i++, p += ld)                                                             \
+                    V_UNROLL for (int k = 0; k < FOLD_VECS; k++)                                                       \
+                        acc[k] = into_##fold(acc[k], v_load(p + k * VW), acc[k]);                                      \
+                V_UNROLL for (int k = 0; k < FOLD_VECS; k++)                                                           \
+                {                                                                                                      \
+                    float *out = y + j + k * VW;                                                                       \
+                    v_store(out, r ? merge_##op(v_load(out), acc[k]) : acc[k]);                                        \
+                }                                                                                                      \
+            }                                                                                                          \
+            for (; j < inner; j += VW) {                                                                               \
+                const size_t w = inner - j < VW ? inner - j : VW;                                                      \
+                const float *p = x + r * ld + j;                                                                       \
+                vf32 acc = v_set(empty);                                                                               \
+                if (w == VW)                                                                                           \
+                    for (size_t i = 0; i < rows; i++, p += ld) acc = into_##fold(acc, v_load(p), acc);                 \
+                else                                                                                                   \
+                    for (size_t i = 0; i < rows; i++, p += ld) acc = into_##fold(acc, v_load_n(p, w), acc);            \
+                v_store_n(y + j, r ? merge_##op(v_load_n(y + j, w), acc) : acc, w);                                    \
+            }                                                                                                          \
+        }                                                                                                              \
     }
 COLUMNS(sum, sum, 0)
 COLUMNS(prod, prod, 1)
@@ -55,16 +56,16 @@ COLUMNS(sumabs, sum, 0)
 COLUMNS(max, max, -INFINITY)
 COLUMNS(min, min, INFINITY)
 
-#define REDUCE_F32(fold, ROW)                                                                     \
-    static void reduce_##fold(void *y_, const void *x_, size_t outer, size_t n, size_t inner, size_t ld)\
-    {                                                                                             \
-        float *y = y_;                                                                            \
-        const float *x = x_;                                                                      \
-        for (size_t o = 0; o < outer; o++, y += inner, x += n * ld)                               \
-            if (ld == 1)                                                                          \
-                *y = ROW;                                                               \
-            else                                                                                  \
-                columns_##fold(y, x, n, inner, ld);                                               \
+#define REDUCE_F32(fold, ROW)                                                                                          \
+    static void reduce_##fold(void *y_, const void *x_, size_t outer, size_t n, size_t inner, size_t ld)               \
+    {                                                                                                                  \
+        float *y = y_;                                                                                                 \
+        const float *x = x_;                                                                                           \
+        for (size_t o = 0; o < outer; o++, y += inner, x += n * ld)                                                    \
+            if (ld == 1)                                                                                               \
+                *y = ROW;                                                                                              \
+            else                                                                                                       \
+                columns_##fold(y, x, n, inner, ld);                                                                    \
     }
 REDUCE_F32(sum, row_sum(x, n, 0))
 REDUCE_F32(prod, row_prod(x, n, 0))
@@ -140,33 +141,33 @@ static int64_t row_find(const float *x, size_t n, float v, bool last)
     }
     return at;
 }
-#define ARG_F32(name, fold, beats, beats_or_ties)                                                 \
-    static void columns_##name(int64_t *y, const float *x, size_t n, size_t inner, size_t ld, bool last)\
-    {                                                                                             \
-        for (size_t j = 0; j < inner; j += VW) {                                                  \
-            const size_t w = inner - j < VW ? inner - j : VW;                                     \
-            vf32 best = v_load_n(x + j, w);                                                       \
-            vi32 at = vi_set(0);                                                                  \
-            for (size_t i = 1; i < n; i++) {                                                      \
-                const vf32 e = v_load_upto(x + i * ld + j, w);                                       \
-                const vm nan = v_isnan(e), new_nan = m_and(nan, m_not(v_isnan(best)));            \
-                const vm win = last ? m_or(beats_or_ties(e, best), nan) : m_or(beats(e, best), new_nan);\
-                best = v_sel(win, e, best);                                                       \
-                at = vi_sel(win, vi_set((int32_t)i), at);                                         \
-            }                                                                                     \
-            int32_t out[VW];                                                                      \
-            vi_store(out, at);                                                                    \
-            for (size_t k = 0; k < w; k++) y[j + k] = out[k];                                     \
-        }                                                                                         \
-    }                                                                                             \
-    static void name##_f32(int64_t *y, const void *x_, size_t outer, size_t n, size_t inner, size_t ld, bool last)\
-    {                                                                                             \
-        const float *x = x_;                                                                      \
-        for (size_t o = 0; o < outer; o++, y += inner, x += n * ld)                               \
-            if (ld == 1)                                                                          \
-                *y = row_find(x, n, row_##fold(x, n), last)   ;                                   \
-            else                                                                                  \
-                columns_##name(y, x, n, inner, ld, last);                                         \
+#define ARG_F32(name, fold, beats, beats_or_ties)                                                                      \
+    static void columns_##name(int64_t *y, const float *x, size_t n, size_t inner, size_t ld, bool last)               \
+    {                                                                                                                  \
+        for (size_t j = 0; j < inner; j += VW) {                                                                       \
+            const size_t w = inner - j < VW ? inner - j : VW;                                                          \
+            vf32 best = v_load_n(x + j, w);                                                                            \
+            vi32 at = vi_set(0);                                                                                       \
+            for (size_t i = 1; i < n; i++) {                                                                           \
+                const vf32 e = v_load_upto(x + i * ld + j, w);                                                         \
+                const vm nan = v_isnan(e), new_nan = m_and(nan, m_not(v_isnan(best)));                                 \
+                const vm win = last ? m_or(beats_or_ties(e, best), nan) : m_or(beats(e, best), new_nan);               \
+                best = v_sel(win, e, best);                                                                            \
+                at = vi_sel(win, vi_set((int32_t)i), at);                                                              \
+            }                                                                                                          \
+            int32_t out[VW];                                                                                           \
+            vi_store(out, at);                                                                                         \
+            for (size_t k = 0; k < w; k++) y[j + k] = out[k];                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void name##_f32(int64_t *y, const void *x_, size_t outer, size_t n, size_t inner, size_t ld, bool last)     \
+    {                                                                                                                  \
+        const float *x = x_;                                                                                           \
+        for (size_t o = 0; o < outer; o++, y += inner, x += n * ld)                                                    \
+            if (ld == 1)                                                                                               \
+                *y = row_find(x, n, row_##fold(x, n), last);                                                           \
+            else                                                                                                       \
+                columns_##name(y, x, n, inner, ld, last);                                                              \
     }
 ARG_F32(argmax, max, v_gt, v_ge)
 ARG_F32(argmin, min, v_lt, v_le)

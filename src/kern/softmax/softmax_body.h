@@ -9,8 +9,8 @@ static float softmax_block(float *y, const float *x, size_t n, float max)
     vf32 acc[FOLD_VECS];
     V_UNROLL for (int k = 0; k < FOLD_VECS; k++) acc[k] = v_zero();
     size_t i = 0;
-    for (; n - i >= FOLD_LANES; i += FOLD_LANES)
-        V_UNROLL for (int k = 0; k < FOLD_VECS; k++) {
+    for (; n - i >= FOLD_LANES; i += FOLD_LANES) V_UNROLL for (int k = 0; k < FOLD_VECS; k++)
+        {
             const vf32 e = v_exp_softmax(v_sub(v_load(x + i + k * VW), m));
             v_store(y + i + k * VW, e);
             acc[k] = v_add(acc[k], e);

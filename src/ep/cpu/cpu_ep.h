@@ -4,8 +4,8 @@
  * write. A Plan is a Prog for given input shapes: every node that can be is inferred, evaluated or prepared, and the
  * tensors whose shapes are known lie at fixed offsets of one slab. A Frame is one run's memory: the slab, a Datum per
  * slot and a ready Run per step. Plans are immutable; frames are made on demand and kept in the plan's free list. */
-#ifndef SDX_EP_CPU_CPU_H
-#define SDX_EP_CPU_CPU_H
+#ifndef SDX_EP_CPU_CPU_EP_H
+#define SDX_EP_CPU_CPU_EP_H
 
 #include "ep/ep.h"
 #include "ep/plan_cache.h"

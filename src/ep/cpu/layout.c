@@ -1,4 +1,4 @@
-/* ep/cpu/nhwc.c - channels last for convolutional stretches of a graph
+/* ep/cpu/layout.c - channels last for convolutional stretches of a graph
  *
  *     y = Conv(x, w)        =>   y = first(sdx.Conv(last(x), w))       first: [N, s..., C] -> [N, C, s...], last: back
  *     y = Relu(first(x))    =>   y = first(Relu(x))                    and other nodes that work in any layout

@@ -1,6 +1,6 @@
-/* ops/conv.h - what the forms of convolution share. */
-#ifndef SDX_OPS_CONV_H
-#define SDX_OPS_CONV_H
+/* ops/conv_op.h - what the forms of convolution share. */
+#ifndef SDX_OPS_CONV_OP_H
+#define SDX_OPS_CONV_OP_H
 
 #include "ops/window.h"
 

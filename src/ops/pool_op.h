@@ -1,6 +1,6 @@
-/* ops/pool.h - what the forms of pooling share. */
-#ifndef SDX_OPS_POOL_H
-#define SDX_OPS_POOL_H
+/* ops/pool_op.h - what the forms of pooling share. */
+#ifndef SDX_OPS_POOL_OP_H
+#define SDX_OPS_POOL_OP_H
 
 #include <string.h>
 

@@ -152,8 +152,7 @@ static sdx_status read_map_fields(Reader *r, Wire w, MapParts *m, Datum *values,
 {
     m->ints = sdx_arena_array(r->proto.scratch, int64_t, count_keys(w));
     TRY_ARENA(m->ints, r->proto.scratch, err);
-    for (WireField f; sdx_wire_next(&w, &f);)
-        switch (f.number) {
+    for (WireField f; sdx_wire_next(&w, &f);) switch (f.number) {
         case 2: m->key_type = (int32_t)sdx_wire_int(&w, &f); break;
         case 3: m->n_ints += (int64_t)sdx_wire_ints(&w, &f, m->ints + m->n_ints); break;
         case 4: {

@@ -1,4 +1,4 @@
-/* ops/pool.c - MaxPool, AveragePool, LpPool
+/* ops/pool_op.c - MaxPool, AveragePool, LpPool
  *
  * One row of outputs (along the last axis) at a time: each tap of the window joins the row of inputs it meets, so the
  * inner loop runs along memory for any number of axes; kern/pool joins all taps of f32 in registers. A NaN in a window is its maximum. An average
@@ -9,18 +9,15 @@
 
 #include "ops/axis3.h"
 #include "ops/dims.h"
-#include "ops/pool.h"
+#include "ops/pool_op.h"
 #include "ops/upgrade.h"
 
-static const AttrSpec maxpool_attrs[] = {
-    OP_WINDOW_ATTRS, OP_WINDOW_DILATIONS, OP_WINDOW_CEIL, OP_INT(PoolAttrs, storage_order, 0), OP_ATTR_END
-};
-static const AttrSpec avgpool_attrs[] = {
-    OP_WINDOW_ATTRS, OP_WINDOW_DILATIONS, OP_WINDOW_CEIL, OP_INT(PoolAttrs, count_include_pad, 0), OP_ATTR_END
-};
-static const AttrSpec lppool_attrs[] = {
-    OP_WINDOW_ATTRS, OP_WINDOW_DILATIONS, OP_WINDOW_CEIL, OP_INT(PoolAttrs, p, 2), OP_ATTR_END
-};
+static const AttrSpec maxpool_attrs[] = { OP_WINDOW_ATTRS, OP_WINDOW_DILATIONS, OP_WINDOW_CEIL,
+                                          OP_INT(PoolAttrs, storage_order, 0), OP_ATTR_END };
+static const AttrSpec avgpool_attrs[] = { OP_WINDOW_ATTRS, OP_WINDOW_DILATIONS, OP_WINDOW_CEIL,
+                                          OP_INT(PoolAttrs, count_include_pad, 0), OP_ATTR_END };
+static const AttrSpec lppool_attrs[] = { OP_WINDOW_ATTRS, OP_WINDOW_DILATIONS, OP_WINDOW_CEIL, OP_INT(PoolAttrs, p, 2),
+                                         OP_ATTR_END };
 
 typedef struct PoolJob {
     const PoolState *st;
@@ -84,8 +81,10 @@ static void pool_row_f32(const PoolState *st, const float *x, int64_t row, bool 
         size_t n = any ? pool_taps(st, x, 1, o, lo, hi, i, taps) : 0;
         float count = (float)(cells * st->count[st->w.n - 1][i]);
         len = i >= inner_lo && i < inner_hi ? inner_hi - i : 1;
-        if (!mean) st->kern->max_taps_f32(y + i, taps, n, (size_t)len, (size_t)last->stride);
-        else st->kern->mean_taps_f32(y + i, taps, n, (size_t)len, (size_t)last->stride, count > 0 ? count : 1);
+        if (!mean)
+            st->kern->max_taps_f32(y + i, taps, n, (size_t)len, (size_t)last->stride);
+        else
+            st->kern->mean_taps_f32(y + i, taps, n, (size_t)len, (size_t)last->stride, count > 0 ? count : 1);
     }
 }
 
@@ -228,37 +227,70 @@ static sdx_status lppool_run(Run *r)
 }
 
 static const OpVer maxpool_vers[] = {
-    { 22, { TS_FLTB | TS_I8 | TS_U8 } }, { 12, { TS_FLT | TS_I8 | TS_U8 } }, { 11, { TS_FLT } },
-    { 10, { TS_FLT } }, { 8, { TS_FLT } }, { 1, { TS_FLT } }, { 0 },
+    { 22, { TS_FLTB | TS_I8 | TS_U8 } },
+    { 12, { TS_FLT | TS_I8 | TS_U8 } },
+    { 11, { TS_FLT } },
+    { 10, { TS_FLT } },
+    { 8, { TS_FLT } },
+    { 1, { TS_FLT } },
+    { 0 },
 };
 const OpDef sdx_op_MaxPool = {
-    .name = "MaxPool", .sig = "T->T,i64?", .attrs = maxpool_attrs, .attrs_size = sizeof(PoolAttrs),
-    .vers = maxpool_vers, .flags = OP_F32_MATH, .infer = sdx_pool_infer, .cpu = { pool_prepare, maxpool_run },
+    .name = "MaxPool",
+    .sig = "T->T,i64?",
+    .attrs = maxpool_attrs,
+    .attrs_size = sizeof(PoolAttrs),
+    .vers = maxpool_vers,
+    .flags = OP_F32_MATH,
+    .infer = sdx_pool_infer,
+    .cpu = { pool_prepare, maxpool_run },
 };
 
 static const OpVer avgpool_vers[] = {
-    { 22, { TS_FLTB } }, { 19, { TS_FLT } }, { 11, { TS_FLT } }, { 10, { TS_FLT } }, { 7, { TS_FLT } },
-    { 1, { TS_FLT } }, { 0 },
+    { 22, { TS_FLTB } },
+    { 19, { TS_FLT } },
+    { 11, { TS_FLT } },
+    { 10, { TS_FLT } },
+    { 7, { TS_FLT } },
+    { 1, { TS_FLT } },
+    { 0 },
 };
 const OpDef sdx_op_AveragePool = {
-    .name = "AveragePool", .sig = "T->T", .attrs = avgpool_attrs, .attrs_size = sizeof(PoolAttrs),
-    .vers = avgpool_vers, .flags = OP_F32_MATH, .infer = sdx_pool_infer, .cpu = { pool_prepare, avgpool_run },
+    .name = "AveragePool",
+    .sig = "T->T",
+    .attrs = avgpool_attrs,
+    .attrs_size = sizeof(PoolAttrs),
+    .vers = avgpool_vers,
+    .flags = OP_F32_MATH,
+    .infer = sdx_pool_infer,
+    .cpu = { pool_prepare, avgpool_run },
 };
 
 /* p was a float in version 1. */
 static sdx_status lppool_from_1(Node *n, Err *err)
 {
     float p = sdx_upgrade_float(n, "p", 2);
-    if (p != (float)(int64_t)p || p < 1) return sdx_fail(err, SDX_UNSUPPORTED, "p = %g is not a whole number", (double)p);
+    if (p != (float)(int64_t)p || p < 1)
+        return sdx_fail(err, SDX_UNSUPPORTED, "p = %g is not a whole number", (double)p);
     if (!sdx_node_set_int(n, "p", (int64_t)p)) return sdx_fail(err, SDX_OUT_OF_MEMORY, "out of memory");
     return SDX_OK;
 }
 
 static const OpVer lppool_vers[] = {
-    { 22, { TS_FLTB } }, { 18, { TS_FLT } }, { 11, { TS_FLT } }, { 2, { TS_FLT } }, { 1, { TS_FLT }, lppool_from_1 },
+    { 22, { TS_FLTB } },
+    { 18, { TS_FLT } },
+    { 11, { TS_FLT } },
+    { 2, { TS_FLT } },
+    { 1, { TS_FLT }, lppool_from_1 },
     { 0 },
 };
 const OpDef sdx_op_LpPool = {
-    .name = "LpPool", .sig = "T->T", .attrs = lppool_attrs, .attrs_size = sizeof(PoolAttrs), .vers = lppool_vers,
-    .flags = OP_F32_MATH, .infer = sdx_pool_infer, .cpu = { pool_prepare, lppool_run },
+    .name = "LpPool",
+    .sig = "T->T",
+    .attrs = lppool_attrs,
+    .attrs_size = sizeof(PoolAttrs),
+    .vers = lppool_vers,
+    .flags = OP_F32_MATH,
+    .infer = sdx_pool_infer,
+    .cpu = { pool_prepare, lppool_run },
 };

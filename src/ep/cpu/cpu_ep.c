@@ -1,5 +1,5 @@
 /* The CPU provider's door. */
-#include "ep/cpu/cpu.h"
+#include "ep/cpu/cpu_ep.h"
 #include "ep/cpu/rewrites.h"
 
 static sdx_status cpu_open(const EpConfig *cfg, void **ep, Err *err)

@@ -87,7 +87,7 @@ static sdx_status spec_fill(Session *s, const char *const *in_names, int n_in, c
 }
 
 sdx_status sdx_ses_spec(Session *s, const char *const *in_names, int n_in, const char *const *out_names, int n_out,
-                            RunSpec **out, Err *err)
+                        RunSpec **out, Err *err)
 {
     *out = NULL;
     if (n_in < 0 || n_out < 0 || n_in > INT16_MAX || n_out > INT16_MAX)
@@ -97,8 +97,10 @@ sdx_status sdx_ses_spec(Session *s, const char *const *in_names, int n_in, const
     *spec = (RunSpec){ .in = (int *)(spec + 1) };
     spec->out = spec->in + n_in;
     sdx_status st = spec_fill(s, in_names, n_in, out_names, n_out, spec, err);
-    if (st != SDX_OK) sdx_free(s->alloc, spec);
-    else *out = spec;
+    if (st != SDX_OK)
+        sdx_free(s->alloc, spec);
+    else
+        *out = spec;
     return st;
 }
 
@@ -148,9 +150,9 @@ static sdx_status run_whole(Session *s, const RunSpec *spec, const Datum *const 
 
 /* Wires of a run that is not whole. */
 typedef struct Wires {
-    const Datum **at;  /* by wire: the content, NULL before it is made */
-    Datum *made;       /* by wire: results */
-    const Datum **in;  /* of the part in progress */
+    const Datum **at; /* by wire: the content, NULL before it is made */
+    Datum *made;      /* by wire: results */
+    const Datum **in; /* of the part in progress */
     Datum *out;
 } Wires;
 
@@ -245,7 +247,7 @@ static sdx_status run_parts(Session *s, const RunSpec *spec, const Datum *const 
 }
 
 sdx_status sdx_ses_run(Session *s, const RunSpec *spec, const Datum *const *in, Datum *out, const RunOptions *o,
-                           Err *err)
+                       Err *err)
 {
     RunLimits limits;
     EpIo io = { .in = in, .out = out, .limits = run_limits(s, o, &limits), .trace = o ? o->trace : NULL };
@@ -266,7 +268,7 @@ sdx_status sdx_ses_run(Session *s, const RunSpec *spec, const Datum *const *in, 
 }
 
 sdx_status sdx_ses_run_names(Session *s, const char *const *in_names, const Datum *const *in, int n_in,
-                                 const char *const *out_names, Datum *out, int n_out, const RunOptions *o, Err *err)
+                             const char *const *out_names, Datum *out, int n_out, const RunOptions *o, Err *err)
 {
     enum { FEW = 32 };
     int few[FEW];

@@ -1,4 +1,4 @@
-/* ops/conv.c - Conv
+/* ops/conv_op.c - Conv
  *
  * For each item and group y[m, pixels] = w[m, k] * columns[k, pixels] + bias[m], k running over the input channels of
  * the group and the taps of the window. The columns are never stored whole: a task copies the inputs of a few panels of
@@ -9,7 +9,7 @@
 #include "base/fpenv.h"
 #include "base/size.h"
 #include "ops/axis3.h"
-#include "ops/conv.h"
+#include "ops/conv_op.h"
 #include "ops/dims.h"
 
 static const AttrSpec conv_attrs[] = { OP_CONV_ATTRS, OP_ATTR_END };
@@ -22,8 +22,7 @@ sdx_status sdx_conv_infer_at(Infer *c, int ix, int iw, int ib)
     if (a->group < 1) return sdx_infer_fail(c, "group is %lld; it must be at least 1", (long long)a->group);
     if (!x) return SDX_OK;
     int n = x->rank - 2;
-    if (w && w->rank != x->rank)
-        return sdx_infer_fail(c, "W has rank %d against %d of X", (int)w->rank, (int)x->rank);
+    if (w && w->rank != x->rank) return sdx_infer_fail(c, "W has rank %d against %d of X", (int)w->rank, (int)x->rank);
     Dim kernel[SDX_MAX_RANK], out[SDX_MAX_RANK], m = w ? w->dims[0] : SDX_DIM_UNKNOWN;
     for (int k = 0; k < n; k++) {
         bool given = a->win.kernel_shape.v && a->win.kernel_shape.n == n;
@@ -201,10 +200,21 @@ static void conv_blocks(void *arg, int64_t from, int64_t to, int worker)
         epi.bias_by_row = true;
         static const ptrdiff_t start = 0;
         GemmTile tile = {
-            .a = (const float *)j->w + g * st->out_ch * st->k, .lda = (size_t)st->k, .seg = &start, .nseg = 1,
-            .seglen = (size_t)st->k, .b = columns, .b_panel = (size_t)(nr * st->k), .npanel = (size_t)panels,
-            .first = true, .last = true, .c = (float *)j->y + plane * st->out_ch * st->out_size + first,
-            .ldc = (size_t)st->out_size, .rows = (size_t)st->out_ch, .cols = (size_t)n, .epi = &epi,
+            .a = (const float *)j->w + g * st->out_ch * st->k,
+            .lda = (size_t)st->k,
+            .seg = &start,
+            .nseg = 1,
+            .seglen = (size_t)st->k,
+            .b = columns,
+            .b_panel = (size_t)(nr * st->k),
+            .npanel = (size_t)panels,
+            .first = true,
+            .last = true,
+            .c = (float *)j->y + plane * st->out_ch * st->out_size + first,
+            .ldc = (size_t)st->out_size,
+            .rows = (size_t)st->out_ch,
+            .cols = (size_t)n,
+            .epi = &epi,
         };
         st->kern->gemm_f32_tile(&tile);
     }
@@ -215,7 +225,10 @@ static sdx_status conv_run(Run *r)
 {
     const ConvState *st = r->state;
     const Tensor *x = &r->in[0]->t;
-    ConvJob j = { .st = st, .x = x->data, .w = r->in[1]->t.data, .scratch = r->scratch,
+    ConvJob j = { .st = st,
+                  .x = x->data,
+                  .w = r->in[1]->t.data,
+                  .scratch = r->scratch,
                   .bias = r->n_in > 2 && r->in[2] ? r->in[2]->t.data : NULL };
     TRY(sdx_run_output(r, 0, x->dtype, st->out_rank, st->out_dims, &j.y));
     int64_t planes = st->items * st->groups;
@@ -231,6 +244,12 @@ static sdx_status conv_run(Run *r)
 static const OpVer conv_vers[] = { { 22, { TS_FLTB } }, { 11, { TS_FLT } }, { 1, { TS_FLT } }, { 0 } };
 
 const OpDef sdx_op_Conv = {
-    .name = "Conv", .sig = "T,T,T?->T", .attrs = conv_attrs, .attrs_size = sizeof(ConvAttrs), .vers = conv_vers,
-    .flags = OP_F32_MATH | OP_LAZY_PACK, .infer = sdx_conv_infer, .cpu = { conv_prepare, conv_run },
+    .name = "Conv",
+    .sig = "T,T,T?->T",
+    .attrs = conv_attrs,
+    .attrs_size = sizeof(ConvAttrs),
+    .vers = conv_vers,
+    .flags = OP_F32_MATH | OP_LAZY_PACK,
+    .infer = sdx_conv_infer,
+    .cpu = { conv_prepare, conv_run },
 };

@@ -106,7 +106,11 @@ static void tells_what_is_wrong(void)
         const char *raw, *text;
         sdx_status status;
     } cases[] = {
-        { DT_FLOAT, { 2, 2 }, "12345678", "tensor `x`: raw_data holds 8 bytes, but float[2,2] takes 16", SDX_INVALID_MODEL },
+        { DT_FLOAT,
+          { 2, 2 },
+          "12345678",
+          "tensor `x`: raw_data holds 8 bytes, but float[2,2] takes 16",
+          SDX_INVALID_MODEL },
         { DT_INT64, { 2, 2 }, "", "int64_data holds 0 entries, but int64[2,2] takes 4", SDX_INVALID_MODEL },
         { DT_STRING, { 1, 1 }, "a", "strings cannot be in raw_data", SDX_INVALID_MODEL },
         { DT_FLOAT, { -1, 2 }, "12345678", "shape [-1,2] has a negative dim", SDX_INVALID_MODEL },
@@ -153,8 +157,7 @@ static Datum round_trip(const Datum *d, const Type *type)
 
 static Datum string_tensor(int rank, int64_t n, Str *s)
 {
-    return (Datum){ .kind = DATUM_TENSOR,
-                    .t = { .dtype = DT_STRING, .rank = rank, .dims = { n }, .data = s } };
+    return (Datum){ .kind = DATUM_TENSOR, .t = { .dtype = DT_STRING, .rank = rank, .dims = { n }, .data = s } };
 }
 
 static void writes_what_it_reads(void)
@@ -215,7 +218,7 @@ static void writes_what_it_reads(void)
     CHECK_INT(back.kind, DATUM_NONE);
 }
 
-SUITE(datum_test)
+SUITE(datum_proto_test)
 {
     RUN(reads_typed_fields_in_all_their_forms);
     RUN(tells_what_is_wrong);
