@@ -32,6 +32,9 @@ if(SDX_SANITIZE)
   add_compile_options(-fsanitize=${SDX_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${SDX_SANITIZE})
 endif()
+if(SDX_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link) # coverage, by which libFuzzer finds its way
+endif()
 add_link_options(-Wl,--gc-sections)
 
 function(sdx_flags target)

@@ -225,6 +225,9 @@ static const void *ew_load(const EwJob *j, int i, int64_t at, const int64_t *idx
     return cast->bytes;
 }
 
+/* Block i, where there are blocks. */
+static Block *nth(Block *blocks, int i) { return blocks ? &blocks[i] : NULL; }
+
 static void ew_strip(const EwJob *j, int64_t at, const int64_t *idx, int64_t n, Block *raw, Block *cast)
 {
     const Ew *e = j->e;
@@ -236,12 +239,12 @@ static void ew_strip(const EwJob *j, int64_t at, const int64_t *idx, int64_t n, 
     void *y = e->stored_out == s->out ? dst : cast[EW_MAX_KERNEL_IN].bytes;
     if (!s->fold) {
         for (int i = 0; i < e->n_in; i++) {
-            x[i] = ew_load(j, i, at, idx, n, &raw[i], &cast[i], &one);
+            x[i] = ew_load(j, i, at, idx, n, nth(raw, i), nth(cast, i), &one);
             single |= (unsigned)one << i;
         }
         s->fn(y, x, single, n, j->args);
     } else {
-        x[0] = ew_load(j, 0, at, idx, n, &raw[0], &cast[0], &one);
+        x[0] = ew_load(j, 0, at, idx, n, nth(raw, 0), nth(cast, 0), &one);
         single = one;
         if (e->n_in == 1 && y != x[0]) memmove(y, x[0], (size_t)n * sdx_dtype_size(s->out));
         for (int i = 1; i < e->n_in; i++) {
