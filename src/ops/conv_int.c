@@ -317,7 +317,9 @@ static void conv_int_direct(void *arg, int64_t from, int64_t to, int worker)
             }
             for (int64_t i = 0; i < width; i++) {
                 double v = nearbyint((double)sum[i] * scale) + j->out.zero;
-                j->y[at + i] = (char)(int32_t)(v < j->out.lo ? j->out.lo : v > j->out.hi ? j->out.hi : v);
+                j->y[at + i] = (char)(int32_t)(!(v >= j->out.lo) ? j->out.lo
+                                               : v > j->out.hi   ? j->out.hi
+                                                                 : v); /* NaN: lo */
             }
         }
     }

@@ -30,6 +30,9 @@ static bool linear_of(const Node *n, DType type, Linear *l)
     if (attr_int(n, "block_size", 0) || scale->constant->rank > 1) return false;
     l->scale = scale->constant;
     l->n = sdx_tensor_count(l->scale);
+    for (int64_t i = 0; i < l->n; i++)
+        if (!(((const float *)l->scale->data)[i] > 0 && isfinite(((const float *)l->scale->data)[i]))) return false;
+    if (l->n < 1) return false;
     if (!zero) return true;
     if (!sdx_value_is_const(zero)) return false;
     int64_t count = sdx_tensor_count(zero->constant);
@@ -70,7 +73,7 @@ static int64_t stored(double bound, const Linear *q)
 {
     double lo = q->type == DT_INT8 ? -128 : 0, hi = q->type == DT_INT8 ? 127 : 255;
     double v = nearbyint(bound / scale_at(q, 0)) + q->zero;
-    return (int64_t)(v < lo ? lo : v > hi ? hi : v);
+    return (int64_t)(!(v >= lo) ? lo : v > hi ? hi : v);
 }
 
 static bool set_bounds(Node *m, const Linear *q, double lo, double hi)
