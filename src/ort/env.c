@@ -1,17 +1,46 @@
-/* Environment, memory info and the default allocator: things that cost us nothing. */
+/* The environment and the threads that its sessions share. */
 #include <string.h>
 
 #include "ort/entries.h"
 
 static OrtEnv the_env;
 
+struct OrtThreadingOptions {
+    int threads;
+};
+
 OrtStatus *sdx_ort_CreateEnv(int severity, const char *id, OrtEnv **out)
 {
     (void)severity, (void)id;
+    if (!out) return sdx_ort_null("out");
     __atomic_fetch_add(&the_env.refs, 1, __ATOMIC_RELAXED);
     *out = &the_env;
     return NULL;
 }
+
+/* Nothing is logged: errors come back as statuses. */
+OrtStatus *sdx_ort_CreateEnvWithCustomLogger(void *fn, void *user, int severity, const char *id, OrtEnv **out)
+{
+    (void)fn, (void)user;
+    return sdx_ort_CreateEnv(severity, id, out);
+}
+
+OrtStatus *sdx_ort_CreateEnvWithGlobalThreadPools(int severity, const char *id, const OrtThreadingOptions *t,
+                                                  OrtEnv **out)
+{
+    OrtStatus *st = sdx_ort_CreateEnv(severity, id, out);
+    if (!st && t) __atomic_store_n(&the_env.threads, t->threads, __ATOMIC_RELAXED);
+    return st;
+}
+
+OrtStatus *sdx_ort_CreateEnvWithCustomLoggerAndGlobalThreadPools(void *fn, void *user, int severity, const char *id,
+                                                                 const OrtThreadingOptions *t, OrtEnv **out)
+{
+    (void)fn, (void)user;
+    return sdx_ort_CreateEnvWithGlobalThreadPools(severity, id, t, out);
+}
+
+int sdx_ort_shared_threads(void) { return __atomic_load_n(&the_env.threads, __ATOMIC_RELAXED); }
 
 void sdx_ort_ReleaseEnv(OrtEnv *env)
 {
@@ -20,58 +49,55 @@ void sdx_ort_ReleaseEnv(OrtEnv *env)
 
 const char *sdx_ort_GetBuildInfoString(void) { return "Sardonyx 0.1.0"; }
 
-static OrtMemoryInfo cpu_info = { "Cpu" };
+/* There is no telemetry to switch, no log whose level matters, and every language is served alike. */
+OrtStatus *sdx_ort_EnableTelemetryEvents(const OrtEnv *env) { return (void)env, NULL; }
+OrtStatus *sdx_ort_DisableTelemetryEvents(const OrtEnv *env) { return (void)env, NULL; }
+OrtStatus *sdx_ort_UpdateEnvWithCustomLogLevel(OrtEnv *env, int level) { return (void)env, (void)level, NULL; }
+OrtStatus *sdx_ort_SetLanguageProjection(const OrtEnv *env, int language) { return (void)env, (void)language, NULL; }
 
-OrtStatus *sdx_ort_CreateCpuMemoryInfo(int allocator, int mem_type, OrtMemoryInfo **out)
+OrtStatus *sdx_ort_CreateThreadingOptions(OrtThreadingOptions **out)
 {
-    (void)allocator, (void)mem_type;
-    *out = &cpu_info;
+    *out = sdx_alloc_zero(&sdx_alloc_default, sizeof **out);
+    return *out ? NULL : sdx_ort_no_memory();
+}
+
+void sdx_ort_ReleaseThreadingOptions(OrtThreadingOptions *t) { sdx_free(&sdx_alloc_default, t); }
+
+OrtStatus *sdx_ort_SetGlobalIntraOpNumThreads(OrtThreadingOptions *t, int threads)
+{
+    if (!t) return sdx_ort_null("the threading options");
+    if (threads < 0) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "intra_op_num_threads is negative");
+    t->threads = threads;
     return NULL;
 }
 
-void sdx_ort_ReleaseMemoryInfo(OrtMemoryInfo *info) { (void)info; /* static */ }
-
-static void *allocator_alloc(OrtAllocator *self, size_t nbytes)
+/* Nodes run one after the other, and how threads wait is the pool's business. */
+OrtStatus *sdx_ort_SetGlobalInterOpNumThreads(OrtThreadingOptions *t, int threads)
 {
-    (void)self;
-    return sdx_alloc(&sdx_alloc_default, nbytes);
+    return t ? (void)threads, NULL : sdx_ort_null("the threading options");
 }
 
-static void allocator_free(OrtAllocator *self, void *p)
+OrtStatus *sdx_ort_SetGlobalSpinControl(OrtThreadingOptions *t, int spins)
 {
-    (void)self;
-    sdx_free(&sdx_alloc_default, p);
+    if (!t) return sdx_ort_null("the threading options");
+    return spins == 0 || spins == 1 ? NULL : sdx_ort_fail(ORT_INVALID_ARGUMENT, "allow_spinning is neither 0 nor 1");
 }
 
-static const OrtMemoryInfo *allocator_info(const OrtAllocator *self)
+OrtStatus *sdx_ort_GetAvailableProviders(char ***out, int *n)
 {
-    (void)self;
-    return &cpu_info;
-}
-
-static OrtAllocator default_allocator = {
-    .version = ORT_API_VERSION,
-    .Alloc = allocator_alloc,
-    .Free = allocator_free,
-    .Info = allocator_info,
-    .Reserve = allocator_alloc,
-};
-
-OrtStatus *sdx_ort_GetAllocatorWithDefaultOptions(OrtAllocator **out)
-{
-    *out = &default_allocator;
+    static const char name[] = "CPUExecutionProvider";
+    size_t head = 2 * sizeof(char *);
+    char **list = sdx_alloc_zero(&sdx_alloc_default, head + sizeof name);
+    if (!list) return sdx_ort_no_memory();
+    list[0] = strcpy((char *)list + head, name);
+    *out = list;
+    *n = 1;
     return NULL;
 }
 
-OrtStatus *sdx_ort_AllocatorFree(OrtAllocator *a, void *p)
+OrtStatus *sdx_ort_ReleaseAvailableProviders(char **list, int n)
 {
-    a->Free(a, p);
+    (void)n;
+    sdx_free(&sdx_alloc_default, list);
     return NULL;
-}
-
-char *sdx_ort_strdup(OrtAllocator *a, const char *s)
-{
-    char *p = a->Alloc(a, strlen(s) + 1);
-    if (p) memcpy(p, s, strlen(s) + 1);
-    return p;
 }

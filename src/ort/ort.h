@@ -31,12 +31,16 @@ typedef struct OrtStatus {
 } OrtStatus;
 
 typedef struct OrtEnv {
-    int refs; /* atomic: one process-wide environment, counted */
+    int refs;    /* atomic: one process-wide environment, counted */
+    int threads; /* of sessions that share them; 0: default */
 } OrtEnv;
 
 typedef struct OrtMemoryInfo {
-    const char *name;
+    int type, id, mem_type;
+    char name[64];
 } OrtMemoryInfo;
+
+extern OrtMemoryInfo sdx_ort_cpu_info; /* of every value of ours */
 
 /* Layout of the ABI; version says how far a caller's own may be read. */
 typedef struct OrtAllocator {
@@ -58,6 +62,7 @@ typedef struct OrtSessionOptions {
     Arena arena; /* holds every text below */
     OptLevel level;
     int threads;
+    bool shares_threads; /* the environment's number counts */
     const char *optimized_path, *profile_prefix;
     DimOverride *dims;
     int n_dims, cap_dims;
@@ -73,9 +78,12 @@ typedef struct OrtTensorTypeAndShapeInfo {
     char *names;
 } OrtTensorTypeAndShapeInfo;
 
+/* The ABI's map, sequence and optional infos are this one under other names. */
 typedef struct OrtTypeInfo {
+    int refs; /* atomic */
     TypeKind kind;
-    OrtTensorTypeAndShapeInfo tensor;
+    OrtTensorTypeAndShapeInfo tensor; /* MAP: dtype is the key's */
+    struct OrtTypeInfo *of;           /* SEQUENCE, OPTIONAL: content; MAP: value. NULL: unknown */
 } OrtTypeInfo;
 
 typedef struct OrtProfile OrtProfile;
@@ -89,14 +97,34 @@ typedef struct OrtValue {
     Datum d;
 } OrtValue;
 
-typedef struct OrtRunOptions OrtRunOptions;
+typedef struct OrtRunOptions {
+    Arena arena;
+    int cancel; /* atomic */
+    int verbosity, severity;
+    const char *tag;
+    OrtConfig *config;
+    int n_config, cap_config;
+} OrtRunOptions;
+
+typedef struct OrtModelMetadata OrtModelMetadata;
+typedef struct OrtIoBinding OrtIoBinding;
+typedef struct OrtThreadingOptions OrtThreadingOptions;
 
 /* A status with a formatted text; falls back to a static one when memory is short. */
 OrtStatus *sdx_ort_fail(OrtErrorCode code, const char *fmt, ...) SDX_PRINTF(2, 3);
 /* The status for a library error; NULL for SDX_OK. */
 OrtStatus *sdx_ort_status(sdx_status st, const Err *err);
 OrtStatus *sdx_ort_no_memory(void);
+OrtStatus *sdx_ort_null(const char *what); /* "... is NULL" */
 char *sdx_ort_strdup(OrtAllocator *a, const char *s);
+/* A copy of a text as callers get them. */
+OrtStatus *sdx_ort_give_text(OrtAllocator *a, const char *text, char **out);
+/* A new value that shares d's content; a borrowed tensor stays borrowed. */
+OrtStatus *sdx_ort_value_alias(const Datum *d, OrtValue **out);
+/* Keeps key and value in the arena; what ONNX Runtime refuses is refused. */
+OrtStatus *sdx_ort_config_add(Arena *a, OrtConfig **v, int *n, int *cap, const char *key, const char *value);
+const char *sdx_ort_config_get(const OrtConfig *v, int n, const char *key); /* the last; NULL: none */
+int sdx_ort_shared_threads(void);                                           /* the environment's; 0: default */
 
 /* Profiling: nodes of runs, collected until the end, then written in the trace-event format. */
 OrtProfile *sdx_ort_profile_create(const char *prefix);

@@ -4,23 +4,15 @@
 
 #include "ort/entries.h"
 
-static const char *config_value(const OrtSessionOptions *o, const char *key)
-{
-    const char *value = NULL;
-    for (int i = 0; i < o->n_config; i++)
-        if (strcmp(o->config[i].key, key) == 0) value = o->config[i].value;
-    return value;
-}
-
 static void engine_options(const OrtSessionOptions *o, SessionOptions *out)
 {
     sdx_ses_options_init(out);
     if (!o) return;
     out->level = o->level;
-    out->threads = o->threads;
+    out->threads = o->shares_threads ? sdx_ort_shared_threads() : o->threads;
     out->dims = o->dims;
     out->n_dims = o->n_dims;
-    const char *flush = config_value(o, "session.set_denormal_as_zero");
+    const char *flush = sdx_ort_config_get(o->config, o->n_config, "session.set_denormal_as_zero");
     if (flush && strcmp(flush, "0") == 0) out->keep_subnormals = true;
 }
 
@@ -131,24 +123,34 @@ OrtStatus *sdx_ort_SessionGetOutputTypeInfo(const OrtSession *s, size_t i, OrtTy
     return st ? st : sdx_ort_type_info(sdx_ses_model(s->ses)->syms, &sdx_ses_output(s->ses, (int)i)->type, out);
 }
 
-static OrtStatus *give_name(OrtAllocator *a, const char *name, char **out)
+OrtStatus *sdx_ort_SessionGetOverridableInitializerCount(const OrtSession *s, size_t *out)
 {
-    char *copy = sdx_ort_strdup(a, name);
-    if (!copy) return sdx_ort_no_memory();
-    *out = copy;
+    *out = (size_t)sdx_ses_n_overridable(s->ses);
     return NULL;
+}
+
+OrtStatus *sdx_ort_SessionGetOverridableInitializerTypeInfo(const OrtSession *s, size_t i, OrtTypeInfo **out)
+{
+    OrtStatus *st = check_index(i, sdx_ses_n_overridable(s->ses));
+    return st ? st : sdx_ort_type_info(sdx_ses_model(s->ses)->syms, &sdx_ses_overridable(s->ses, (int)i)->type, out);
+}
+
+OrtStatus *sdx_ort_SessionGetOverridableInitializerName(const OrtSession *s, size_t i, OrtAllocator *a, char **out)
+{
+    OrtStatus *st = check_index(i, sdx_ses_n_overridable(s->ses));
+    return st ? st : sdx_ort_give_text(a, sdx_ses_overridable(s->ses, (int)i)->name, out);
 }
 
 OrtStatus *sdx_ort_SessionGetInputName(const OrtSession *s, size_t i, OrtAllocator *a, char **out)
 {
     OrtStatus *st = check_index(i, sdx_ses_n_inputs(s->ses));
-    return st ? st : give_name(a, sdx_ses_input(s->ses, (int)i)->name, out);
+    return st ? st : sdx_ort_give_text(a, sdx_ses_input(s->ses, (int)i)->name, out);
 }
 
 OrtStatus *sdx_ort_SessionGetOutputName(const OrtSession *s, size_t i, OrtAllocator *a, char **out)
 {
     OrtStatus *st = check_index(i, sdx_ses_n_outputs(s->ses));
-    return st ? st : give_name(a, sdx_ses_output(s->ses, (int)i)->name, out);
+    return st ? st : sdx_ort_give_text(a, sdx_ses_output(s->ses, (int)i)->name, out);
 }
 
 OrtStatus *sdx_ort_SessionEndProfiling(OrtSession *s, OrtAllocator *a, char **out)
@@ -156,7 +158,7 @@ OrtStatus *sdx_ort_SessionEndProfiling(OrtSession *s, OrtAllocator *a, char **ou
     if (!s->profile) return sdx_ort_fail(ORT_FAIL, "profiling is not enabled for this session");
     const char *path = sdx_ort_profile_write(s->profile);
     if (!path) return sdx_ort_fail(ORT_FAIL, "the profile cannot be written");
-    return give_name(a, path, out);
+    return sdx_ort_give_text(a, path, out);
 }
 
 /* -- running ------------------------------------------------------------------------------------------------------- */
@@ -210,12 +212,14 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static sdx_status call_run(OrtSession *s, Call *c, const char *const *in_names, size_t n_in,
+static sdx_status call_run(OrtSession *s, const OrtRunOptions *ro, Call *c, const char *const *in_names, size_t n_in,
                            const char *const *out_names, size_t n_out, Err *err)
 {
+    RunOptions o = { .limits = { .cancel = ro ? &ro->cancel : NULL } };
     if (!s->profile)
-        return sdx_ses_run_names(s->ses, in_names, c->in, (int)n_in, out_names, c->out, (int)n_out, NULL, err);
-    RunOptions o = { .trace = sdx_ort_profile_trace(s->profile) };
+        return sdx_ses_run_names(s->ses, in_names, c->in, (int)n_in, out_names, c->out, (int)n_out, ro ? &o : NULL,
+                                 err);
+    o.trace = sdx_ort_profile_trace(s->profile);
     int64_t start = now_ns();
     sdx_status st = sdx_ses_run_names(s->ses, in_names, c->in, (int)n_in, out_names, c->out, (int)n_out, &o, err);
     sdx_ort_profile_run(s->profile, start, now_ns());
@@ -225,7 +229,9 @@ static sdx_status call_run(OrtSession *s, Call *c, const char *const *in_names, 
 OrtStatus *sdx_ort_Run(OrtSession *s, const OrtRunOptions *ro, const char *const *in_names, const OrtValue *const *in,
                        size_t n_in, const char *const *out_names, size_t n_out, OrtValue **out)
 {
-    if (ro) return sdx_ort_fail(ORT_NOT_IMPLEMENTED, "run options are not supported by this version of Sardonyx");
+    if (!s || (n_in && (!in_names || !in)) || !out_names || !out) return sdx_ort_null("session, names or values");
+    if (ro && __atomic_load_n(&ro->cancel, __ATOMIC_RELAXED))
+        return sdx_ort_fail(ORT_FAIL, "Exiting due to terminate flag being set to true.");
     if (n_in > RUN_MAX || n_out > RUN_MAX)
         return sdx_ort_fail(ORT_INVALID_ARGUMENT, "more than %d inputs or outputs", RUN_MAX);
     for (size_t i = 0; i < n_in; i++)
@@ -235,7 +241,7 @@ OrtStatus *sdx_ort_Run(OrtSession *s, const OrtRunOptions *ro, const char *const
     sdx_err_clear(&err);
     if (!call_init(&c, n_in, n_out)) return sdx_ort_no_memory();
     sdx_status st = call_fill(&c, in, n_in, out, n_out) ? SDX_OK : sdx_fail(&err, SDX_OUT_OF_MEMORY, "out of memory");
-    if (st == SDX_OK) st = call_run(s, &c, in_names, n_in, out_names, n_out, &err);
+    if (st == SDX_OK) st = call_run(s, ro, &c, in_names, n_in, out_names, n_out, &err);
     for (size_t i = 0; i < n_out; i++) {
         if (!c.fresh[i]) continue;
         if (st == SDX_OK)
@@ -244,5 +250,6 @@ OrtStatus *sdx_ort_Run(OrtSession *s, const OrtRunOptions *ro, const char *const
             sdx_free(&sdx_alloc_default, c.fresh[i]);
     }
     sdx_free(&sdx_alloc_default, c.block);
+    if (st == SDX_CANCELLED) return sdx_ort_fail(ORT_FAIL, "Exiting due to terminate flag being set to true.");
     return sdx_ort_status(st, &err);
 }

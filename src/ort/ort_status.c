@@ -59,3 +59,5 @@ void sdx_ort_ReleaseStatus(OrtStatus *s)
 {
     if (s != &no_memory.status) sdx_free(&sdx_alloc_default, s);
 }
+
+OrtStatus *sdx_ort_null(const char *what) { return sdx_ort_fail(ORT_INVALID_ARGUMENT, "%s is NULL", what); }

@@ -37,6 +37,31 @@ OrtStatus *sdx_ort_EnableProfiling(OrtSessionOptions *o, const char *prefix)
     return keep_text(o, prefix, &o->profile_prefix);
 }
 
+OrtStatus *sdx_ort_DisableProfiling(OrtSessionOptions *o)
+{
+    if (!o) return sdx_ort_null("the session options");
+    o->profile_prefix = NULL;
+    return NULL;
+}
+
+OrtStatus *sdx_ort_DisablePerSessionThreads(OrtSessionOptions *o)
+{
+    if (!o) return sdx_ort_null("the session options");
+    o->shares_threads = true;
+    return NULL;
+}
+
+/* Nodes run one after the other in either mode, and nothing is logged. */
+OrtStatus *sdx_ort_SetSessionExecutionMode(OrtSessionOptions *o, int mode)
+{
+    (void)o;
+    return mode == 0 || mode == 1 ? NULL : sdx_ort_fail(ORT_INVALID_ARGUMENT, "execution_mode is not valid");
+}
+
+OrtStatus *sdx_ort_SetSessionLogId(OrtSessionOptions *o, const char *id) { return (void)o, (void)id, NULL; }
+OrtStatus *sdx_ort_SetSessionLogVerbosityLevel(OrtSessionOptions *o, int v) { return (void)o, (void)v, NULL; }
+OrtStatus *sdx_ort_SetSessionLogSeverityLevel(OrtSessionOptions *o, int v) { return (void)o, (void)v, NULL; }
+
 /* Memory is planned exactly in any case: these four have nothing to switch. */
 OrtStatus *sdx_ort_EnableMemPattern(OrtSessionOptions *o) { return (void)o, NULL; }
 OrtStatus *sdx_ort_DisableMemPattern(OrtSessionOptions *o) { return (void)o, NULL; }
@@ -76,13 +101,79 @@ OrtStatus *sdx_ort_AddFreeDimensionOverrideByName(OrtSessionOptions *o, const ch
     return NULL;
 }
 
+/* -- configuration entries ----------------------------------------------------------------------------------------- */
+
+#define CONFIG_KEY_MAX 1024
+#define CONFIG_VALUE_MAX 8192
+
+OrtStatus *sdx_ort_config_add(Arena *a, OrtConfig **v, int *n, int *cap, const char *key, const char *value)
+{
+    if (!key || !value) return sdx_ort_null("a config key or value");
+    if (!*key) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Config key is empty");
+    if (strlen(key) > CONFIG_KEY_MAX)
+        return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Config key is longer than maximum length: %d", CONFIG_KEY_MAX);
+    if (strlen(value) > CONFIG_VALUE_MAX)
+        return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Config value is longer than maximum length: %d", CONFIG_VALUE_MAX);
+    OrtConfig c = { sdx_arena_strndup(a, key, strlen(key)), sdx_arena_strndup(a, value, strlen(value)) };
+    if (!c.key || !c.value || !sdx_arena_grow(a, *v, *n, *cap)) return sdx_ort_no_memory();
+    (*v)[(*n)++] = c;
+    return NULL;
+}
+
+const char *sdx_ort_config_get(const OrtConfig *v, int n, const char *key)
+{
+    while (n-- > 0)
+        if (strcmp(v[n].key, key) == 0) return v[n].value;
+    return NULL;
+}
+
 OrtStatus *sdx_ort_AddSessionConfigEntry(OrtSessionOptions *o, const char *key, const char *value)
 {
-    const char *k, *v;
-    OrtStatus *st = keep_text(o, key, &k);
-    if (!st) st = keep_text(o, value, &v);
-    if (st) return st;
-    if (!sdx_arena_grow(&o->arena, o->config, o->n_config, o->cap_config)) return sdx_ort_no_memory();
-    o->config[o->n_config++] = (OrtConfig){ k, v };
+    if (!o) return sdx_ort_null("the session options");
+    return sdx_ort_config_add(&o->arena, &o->config, &o->n_config, &o->cap_config, key, value);
+}
+
+OrtStatus *sdx_ort_HasSessionConfigEntry(const OrtSessionOptions *o, const char *key, int *out)
+{
+    if (!o || !key || !out) return sdx_ort_null("options, key or out");
+    *out = sdx_ort_config_get(o->config, o->n_config, key) != NULL;
     return NULL;
+}
+
+/* size: what value holds; becomes what is needed. value may be NULL to ask. */
+OrtStatus *sdx_ort_GetSessionConfigEntry(const OrtSessionOptions *o, const char *key, char *value, size_t *size)
+{
+    if (!o || !key || !size) return sdx_ort_null("options, key or size");
+    const char *text = sdx_ort_config_get(o->config, o->n_config, key);
+    if (!text) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "session config entry '%s' was not found", key);
+    size_t held = *size;
+    *size = strlen(text) + 1;
+    if (!value) return NULL;
+    if (held < *size) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "config value needs %zu bytes, got %zu", *size, held);
+    memcpy(value, text, *size);
+    return NULL;
+}
+
+/* -- copies -------------------------------------------------------------------------------------------------------- */
+
+OrtStatus *sdx_ort_CloneSessionOptions(const OrtSessionOptions *in, OrtSessionOptions **out)
+{
+    if (!in || !out) return sdx_ort_null("options or out");
+    OrtSessionOptions *o;
+    OrtStatus *st = sdx_ort_CreateSessionOptions(&o);
+    if (st) return st;
+    o->level = in->level;
+    o->threads = in->threads;
+    o->shares_threads = in->shares_threads;
+    if (in->optimized_path) st = keep_text(o, in->optimized_path, &o->optimized_path);
+    if (!st && in->profile_prefix) st = keep_text(o, in->profile_prefix, &o->profile_prefix);
+    for (int i = 0; !st && i < in->n_dims; i++)
+        st = sdx_ort_AddFreeDimensionOverrideByName(o, in->dims[i].name, in->dims[i].size);
+    for (int i = 0; !st && i < in->n_config; i++)
+        st = sdx_ort_AddSessionConfigEntry(o, in->config[i].key, in->config[i].value);
+    if (st)
+        sdx_ort_ReleaseSessionOptions(o);
+    else
+        *out = o;
+    return st;
 }

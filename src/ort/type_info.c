@@ -24,25 +24,36 @@ static OrtStatus *fill_tensor(const SymTab *syms, const Type *t, OrtTensorTypeAn
     return NULL;
 }
 
-OrtStatus *sdx_ort_type_info(const SymTab *syms, const Type *t, OrtTypeInfo **out)
+static OrtTypeInfo *info_new(TypeKind kind)
 {
     OrtTypeInfo *info = sdx_alloc_zero(&sdx_alloc_default, sizeof *info);
+    if (!info) return NULL;
+    info->refs = 1;
+    info->kind = kind;
+    return info;
+}
+
+/* Types nest no deeper than the importer lets them. */
+OrtStatus *sdx_ort_type_info(const SymTab *syms, const Type *t, OrtTypeInfo **out)
+{
+    OrtTypeInfo *info = info_new(t->kind);
+    OrtStatus *st = NULL;
     if (!info) return sdx_ort_no_memory();
-    info->kind = t->kind;
-    if (t->kind == TYPE_TENSOR) {
-        OrtStatus *st = fill_tensor(syms, t, &info->tensor);
-        if (st) {
-            sdx_free(&sdx_alloc_default, info);
-            return st;
-        }
-    }
-    *out = info;
-    return NULL;
+    if (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE) st = fill_tensor(syms, t, &info->tensor);
+    if (t->kind == TYPE_MAP) info->tensor.dtype = t->elem;
+    if (!st && t->of) st = sdx_ort_type_info(syms, t->of, &info->of);
+    if (st)
+        sdx_ort_ReleaseTypeInfo(info);
+    else
+        *out = info;
+    return st;
 }
 
 void sdx_ort_ReleaseTypeInfo(OrtTypeInfo *t)
 {
-    if (t) sdx_free(&sdx_alloc_default, t->tensor.names);
+    if (!t || __atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL) != 0) return;
+    sdx_ort_ReleaseTypeInfo(t->of);
+    sdx_free(&sdx_alloc_default, t->tensor.names);
     sdx_free(&sdx_alloc_default, t);
 }
 
@@ -52,9 +63,170 @@ void sdx_ort_ReleaseTensorTypeAndShapeInfo(OrtTensorTypeAndShapeInfo *t)
     sdx_free(&sdx_alloc_default, t);
 }
 
+/* -- of values ----------------------------------------------------------------------------------------------------- */
+
+static void of_tensor(const Tensor *t, OrtTensorTypeAndShapeInfo *out)
+{
+    *out = (OrtTensorTypeAndShapeInfo){ .dtype = t->dtype, .rank = t->rank };
+    memcpy(out->dims, t->dims, sizeof out->dims);
+}
+
+static OrtStatus *of_datum(const Datum *d, OrtTypeInfo **out)
+{
+    static const TypeKind kinds[] = { [DATUM_NONE] = TYPE_OPTIONAL,
+                                      [DATUM_TENSOR] = TYPE_TENSOR,
+                                      [DATUM_SEQUENCE] = TYPE_SEQUENCE,
+                                      [DATUM_MAP] = TYPE_MAP,
+                                      [DATUM_SPARSE] = TYPE_SPARSE };
+    OrtTypeInfo *info = info_new(kinds[d->kind]);
+    OrtStatus *st = NULL;
+    if (!info) return sdx_ort_no_memory();
+    if (d->kind == DATUM_TENSOR) of_tensor(&d->t, &info->tensor);
+    if (d->kind == DATUM_SEQUENCE && d->seq->n) {
+        st = of_datum(&d->seq->items[0], &info->of);
+    } else if (d->kind == DATUM_SEQUENCE) {
+        info->of = info_new(TYPE_TENSOR);
+        if (info->of) info->of->tensor.dtype = d->seq->elem;
+    }
+    if (d->kind == DATUM_MAP) {
+        info->tensor.dtype = d->map->keys.t.dtype;
+        st = of_datum(&d->map->values, &info->of);
+    }
+    if (st)
+        sdx_ort_ReleaseTypeInfo(info);
+    else
+        *out = info;
+    return st;
+}
+
+OrtStatus *sdx_ort_GetTypeInfo(const OrtValue *v, OrtTypeInfo **out)
+{
+    if (!v || !out) return sdx_ort_null("value or out");
+    return of_datum(&v->d, out);
+}
+
+OrtStatus *sdx_ort_GetTensorTypeAndShape(const OrtValue *v, OrtTensorTypeAndShapeInfo **out)
+{
+    if (!v || !out) return sdx_ort_null("value or out");
+    if (v->d.kind != DATUM_TENSOR) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "the value is no tensor");
+    OrtTensorTypeAndShapeInfo *info = sdx_alloc(&sdx_alloc_default, sizeof *info);
+    if (!info) return sdx_ort_no_memory();
+    of_tensor(&v->d.t, info);
+    *out = info;
+    return NULL;
+}
+
+/* ONNXType: unknown 0, tensor 1, sequence 2, map 3, opaque 4, sparse tensor 5, optional 6. */
+static int abi_kind(TypeKind k)
+{
+    static const int codes[] = { [TYPE_UNKNOWN] = 0, [TYPE_TENSOR] = 1,   [TYPE_SPARSE] = 5, [TYPE_SEQUENCE] = 2,
+                                 [TYPE_MAP] = 3,     [TYPE_OPTIONAL] = 6, [TYPE_OPAQUE] = 4 };
+    return codes[k];
+}
+
+OrtStatus *sdx_ort_GetOnnxTypeFromTypeInfo(const OrtTypeInfo *t, int *out)
+{
+    if (!t || !out) return sdx_ort_null("type info or out");
+    *out = abi_kind(t->kind);
+    return NULL;
+}
+
+OrtStatus *sdx_ort_GetValueType(const OrtValue *v, int *out)
+{
+    if (!v || !out) return sdx_ort_null("value or out");
+    OrtTypeInfo *info;
+    OrtStatus *st = of_datum(&v->d, &info);
+    if (st) return st;
+    *out = v->d.kind == DATUM_NONE ? 0 : abi_kind(info->kind);
+    sdx_ort_ReleaseTypeInfo(info);
+    return NULL;
+}
+
+/* -- parts --------------------------------------------------------------------------------------------------------- */
+
 OrtStatus *sdx_ort_CastTypeInfoToTensorInfo(const OrtTypeInfo *t, const OrtTensorTypeAndShapeInfo **out)
 {
-    *out = t->kind == TYPE_TENSOR ? &t->tensor : NULL;
+    *out = t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE ? &t->tensor : NULL;
+    return NULL;
+}
+
+OrtStatus *sdx_ort_CastTypeInfoToMapTypeInfo(const OrtTypeInfo *t, const OrtTypeInfo **out)
+{
+    *out = t->kind == TYPE_MAP ? t : NULL;
+    return NULL;
+}
+
+OrtStatus *sdx_ort_CastTypeInfoToSequenceTypeInfo(const OrtTypeInfo *t, const OrtTypeInfo **out)
+{
+    *out = t->kind == TYPE_SEQUENCE ? t : NULL;
+    return NULL;
+}
+
+OrtStatus *sdx_ort_CastTypeInfoToOptionalTypeInfo(const OrtTypeInfo *t, const OrtTypeInfo **out)
+{
+    *out = t->kind == TYPE_OPTIONAL ? t : NULL;
+    return NULL;
+}
+
+/* A reference of the caller's. */
+static OrtStatus *content(const OrtTypeInfo *t, OrtTypeInfo **out)
+{
+    if (!t || !out) return sdx_ort_null("type info or out");
+    if (!t->of) return sdx_ort_fail(ORT_FAIL, "the type of the content is not known");
+    __atomic_fetch_add(&t->of->refs, 1, __ATOMIC_RELAXED);
+    *out = t->of;
+    return NULL;
+}
+
+OrtStatus *sdx_ort_GetMapValueType(const OrtTypeInfo *t, OrtTypeInfo **out) { return content(t, out); }
+OrtStatus *sdx_ort_GetSequenceElementType(const OrtTypeInfo *t, OrtTypeInfo **out) { return content(t, out); }
+OrtStatus *sdx_ort_GetOptionalContainedTypeInfo(const OrtTypeInfo *t, OrtTypeInfo **out) { return content(t, out); }
+
+OrtStatus *sdx_ort_GetMapKeyType(const OrtTypeInfo *t, int *out)
+{
+    *out = (int)t->tensor.dtype;
+    return NULL;
+}
+
+OrtStatus *sdx_ort_GetDenotationFromTypeInfo(const OrtTypeInfo *t, const char **out, size_t *len)
+{
+    (void)t; /* denotations are not kept */
+    *out = "";
+    *len = 0;
+    return NULL;
+}
+
+/* -- shapes -------------------------------------------------------------------------------------------------------- */
+
+OrtStatus *sdx_ort_CreateTensorTypeAndShapeInfo(OrtTensorTypeAndShapeInfo **out)
+{
+    *out = sdx_alloc_zero(&sdx_alloc_default, sizeof **out);
+    return *out ? NULL : sdx_ort_no_memory();
+}
+
+OrtStatus *sdx_ort_SetTensorElementType(OrtTensorTypeAndShapeInfo *t, int type)
+{
+    if (!sdx_dtype_is_valid(type)) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "element type %d is unknown", type);
+    t->dtype = (DType)type;
+    return NULL;
+}
+
+OrtStatus *sdx_ort_SetDimensions(OrtTensorTypeAndShapeInfo *t, const int64_t *dims, size_t n)
+{
+    if (n > SDX_MAX_RANK) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "rank %zu is above %d", n, SDX_MAX_RANK);
+    if (n) memcpy(t->dims, dims, n * sizeof *dims);
+    t->rank = (int)n;
+    return NULL;
+}
+
+/* -1 when a size is not known. */
+OrtStatus *sdx_ort_GetTensorShapeElementCount(const OrtTensorTypeAndShapeInfo *t, size_t *out)
+{
+    int64_t n;
+    for (int i = 0; i < t->rank; i++)
+        if (t->dims[i] < 0) return *out = (size_t)-1, NULL;
+    if (!sdx_shape_count(t->dims, t->rank, &n)) return sdx_ort_fail(ORT_FAIL, "the number of elements overflows");
+    *out = (size_t)n;
     return NULL;
 }
 

@@ -1,0 +1,83 @@
+/* What a model says about itself. A metadata object is its session's model, kept alive. */
+#include <string.h>
+
+#include "ort/entries.h"
+
+static const Model *model_of(const OrtModelMetadata *m) { return sdx_ses_model((const Session *)(const void *)m); }
+
+OrtStatus *sdx_ort_SessionGetModelMetadata(const OrtSession *s, OrtModelMetadata **out)
+{
+    if (!s || !out) return sdx_ort_null("session or out");
+    sdx_ses_retain(s->ses);
+    *out = (OrtModelMetadata *)(void *)s->ses;
+    return NULL;
+}
+
+void sdx_ort_ReleaseModelMetadata(OrtModelMetadata *m)
+{
+    if (m) sdx_ses_close((Session *)(void *)m);
+}
+
+OrtStatus *sdx_ort_ModelMetadataGetProducerName(const OrtModelMetadata *m, OrtAllocator *a, char **out)
+{
+    return sdx_ort_give_text(a, model_of(m)->producer_name, out);
+}
+
+OrtStatus *sdx_ort_ModelMetadataGetGraphName(const OrtModelMetadata *m, OrtAllocator *a, char **out)
+{
+    return sdx_ort_give_text(a, model_of(m)->graph->name, out);
+}
+
+OrtStatus *sdx_ort_ModelMetadataGetDomain(const OrtModelMetadata *m, OrtAllocator *a, char **out)
+{
+    return sdx_ort_give_text(a, model_of(m)->domain, out);
+}
+
+OrtStatus *sdx_ort_ModelMetadataGetDescription(const OrtModelMetadata *m, OrtAllocator *a, char **out)
+{
+    return sdx_ort_give_text(a, model_of(m)->doc_string, out);
+}
+
+OrtStatus *sdx_ort_ModelMetadataGetGraphDescription(const OrtModelMetadata *m, OrtAllocator *a, char **out)
+{
+    return sdx_ort_give_text(a, model_of(m)->graph_doc, out);
+}
+
+OrtStatus *sdx_ort_ModelMetadataGetVersion(const OrtModelMetadata *m, int64_t *out)
+{
+    *out = model_of(m)->model_version;
+    return NULL;
+}
+
+/* NULL for a key that is not there. */
+OrtStatus *sdx_ort_ModelMetadataLookupCustomMetadataMap(const OrtModelMetadata *m, OrtAllocator *a, const char *key,
+                                                        char **out)
+{
+    const Model *model = model_of(m);
+    if (!key || !out) return sdx_ort_null("key or out");
+    *out = NULL;
+    for (int i = 0; i < model->n_metadata; i++)
+        if (strcmp(model->metadata[i].key, key) == 0) return sdx_ort_give_text(a, model->metadata[i].value, out);
+    return NULL;
+}
+
+OrtStatus *sdx_ort_ModelMetadataGetCustomMetadataMapKeys(const OrtModelMetadata *m, OrtAllocator *a, char ***keys,
+                                                         int64_t *n)
+{
+    const Model *model = model_of(m);
+    *keys = NULL;
+    *n = 0;
+    if (!model->n_metadata) return NULL;
+    char **list = a->Alloc(a, (size_t)model->n_metadata * sizeof *list);
+    if (!list) return sdx_ort_no_memory();
+    for (int i = 0; i < model->n_metadata; i++) {
+        list[i] = sdx_ort_strdup(a, model->metadata[i].key);
+        if (list[i]) continue;
+        while (i-- > 0) a->Free(a, list[i]);
+        a->Free(a, list);
+        return sdx_ort_no_memory();
+    }
+    *keys = list;
+    *n = model->n_metadata;
+    return NULL;
+}
