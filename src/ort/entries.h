@@ -168,4 +168,18 @@ OrtStatus *sdx_ort_ModelMetadataLookupCustomMetadataMap(const OrtModelMetadata *
 OrtStatus *sdx_ort_ModelMetadataGetCustomMetadataMapKeys(const OrtModelMetadata *m, OrtAllocator *a, char ***keys,
                                                          int64_t *n);
 
+/* binding.c */
+OrtStatus *sdx_ort_CreateIoBinding(OrtSession *s, OrtIoBinding **out);
+void sdx_ort_ReleaseIoBinding(OrtIoBinding *b);
+void sdx_ort_ClearBoundInputs(OrtIoBinding *b);
+void sdx_ort_ClearBoundOutputs(OrtIoBinding *b);
+OrtStatus *sdx_ort_SynchronizeBoundInputs(OrtIoBinding *b);
+OrtStatus *sdx_ort_SynchronizeBoundOutputs(OrtIoBinding *b);
+OrtStatus *sdx_ort_BindInput(OrtIoBinding *b, const char *name, const OrtValue *v);
+OrtStatus *sdx_ort_BindOutput(OrtIoBinding *b, const char *name, const OrtValue *v);
+OrtStatus *sdx_ort_BindOutputToDevice(OrtIoBinding *b, const char *name, const OrtMemoryInfo *info);
+OrtStatus *sdx_ort_RunWithBinding(OrtSession *s, const OrtRunOptions *ro, const OrtIoBinding *b);
+OrtStatus *sdx_ort_GetBoundOutputNames(const OrtIoBinding *b, OrtAllocator *a, char **out, size_t **lengths, size_t *n);
+OrtStatus *sdx_ort_GetBoundOutputValues(const OrtIoBinding *b, OrtAllocator *a, OrtValue ***out, size_t *n);
+
 #endif

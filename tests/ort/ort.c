@@ -1,0 +1,261 @@
+/* The C ABI as a client sees it: through the table that OrtGetApiBase gives. */
+#include <stdio.h>
+#include <string.h>
+
+#include "onnx/onnx.h"
+#include "ort/entries.h"
+#include "tests/harness.h"
+
+enum {
+#define ORT_HAVE(name) AT_##name,
+#define ORT_STATUS(name) AT_##name,
+#define ORT_VALUE(name) AT_##name,
+#include "ort/ort_api.def"
+#undef ORT_HAVE
+#undef ORT_STATUS
+#undef ORT_VALUE
+};
+
+typedef struct OrtApiBase {
+    const void *(*GetApi)(uint32_t version);
+    const char *(*GetVersionString)(void);
+} OrtApiBase;
+const OrtApiBase *OrtGetApiBase(void);
+
+typedef void (*Fn)(void);
+static const Fn *table;
+
+/* An entry with the type of its implementation. */
+#define ORT(name) ((__typeof__(&sdx_ort_##name))table[AT_##name])
+
+static bool ok(OrtStatus *st)
+{
+    bool good = CHECK_STR(st ? ORT(GetErrorMessage)(st) : NULL, NULL);
+    ORT(ReleaseStatus)(st);
+    return good;
+}
+
+static void refused(OrtStatus *st, int code, const char *part)
+{
+    CHECK_INT(ORT(GetErrorCode)(st), code);
+    CHECK_HAS(ORT(GetErrorMessage)(st), part);
+    ORT(ReleaseStatus)(st);
+}
+
+static OrtAllocator *allocator(void)
+{
+    OrtAllocator *a = NULL;
+    ok(ORT(GetAllocatorWithDefaultOptions)(&a));
+    return a;
+}
+
+static OrtSession *session(const char *text)
+{
+    Model *m = NULL;
+    ImportOptions import = { .load = LOAD_COPY };
+    Err err = { 0 };
+    Buf *bytes = NULL;
+    OrtSession *s = NULL;
+    OrtEnv *env = NULL;
+    ok(ORT(CreateEnv)(2, "test", &env));
+    CHECK_INT(sdx_onnx_import_text(&sdx_alloc_default, text, strlen(text), &import, &m, &err), SDX_OK);
+    CHECK_INT(sdx_onnx_export_bytes(m, &bytes, &err), SDX_OK);
+    sdx_model_destroy(m);
+    if (bytes) ok(ORT(CreateSessionFromArray)(env, bytes->data, bytes->nbytes, NULL, &s));
+    sdx_buf_release(bytes);
+    ORT(ReleaseEnv)(env);
+    return s;
+}
+
+static OrtValue *floats(float *v, int64_t n)
+{
+    OrtMemoryInfo *info = NULL;
+    OrtValue *out = NULL;
+    ok(ORT(CreateCpuMemoryInfo)(0, 0, &info));
+    ok(ORT(CreateTensorWithDataAsOrtValue)(info, v, (size_t)n * sizeof *v, &n, 1, DT_FLOAT, &out));
+    ORT(ReleaseMemoryInfo)(info);
+    return out;
+}
+
+static const char doubling[] = "<ir_version: 8, opset_import: [\"\": 17]>\n"
+                               "g (float[N] x) => (float[N] y) { y = Add (x, x) }\n";
+
+static void versions(void)
+{
+    const OrtApiBase *base = OrtGetApiBase();
+    CHECK(base->GetApi(1) == (const void *)table);
+    CHECK(base->GetApi(0) == NULL);
+    CHECK(base->GetApi(ORT_API_VERSION + 1) == NULL);
+    CHECK_STR(base->GetVersionString(), ORT_VERSION_TEXT);
+    OrtStatus *(*missing)(void) = (OrtStatus * (*)(void)) table[AT_AddInitializer];
+    refused(missing(), ORT_NOT_IMPLEMENTED, "AddInitializer");
+}
+
+static void run_and_cancel(void)
+{
+    const char *in_name = "x", *out_name = "y";
+    float v[] = { 1, 2, 3 };
+    OrtSession *s = session(doubling);
+    OrtValue *x = floats(v, 3), *y = NULL;
+    const OrtValue *in = x;
+    OrtRunOptions *ro = NULL;
+    const void *data = NULL;
+    if (!s) return;
+    ok(ORT(CreateRunOptions)(&ro));
+    ok(ORT(Run)(s, ro, &in_name, &in, 1, &out_name, 1, &y));
+    ok(ORT(GetTensorData)(y, &data));
+    CHECK_FLOATS(data, ((float[]){ 2, 4, 6 }), 3, 0);
+    ORT(ReleaseValue)(y), y = NULL;
+    ok(ORT(RunOptionsSetTerminate)(ro));
+    refused(ORT(Run)(s, ro, &in_name, &in, 1, &out_name, 1, &y), ORT_FAIL, "terminate flag");
+    ok(ORT(RunOptionsUnsetTerminate)(ro));
+    ok(ORT(Run)(s, ro, &in_name, &in, 1, &out_name, 1, &y));
+    ORT(ReleaseValue)(y);
+    ORT(ReleaseValue)(x);
+    ORT(ReleaseRunOptions)(ro);
+    ORT(ReleaseSession)(s);
+}
+
+static void bindings(void)
+{
+    float v[] = { 1, 2 }, w[2] = { 0 };
+    OrtSession *s = session(doubling);
+    OrtValue *x = floats(v, 2), *y = floats(w, 2), **got = NULL;
+    OrtIoBinding *b = NULL;
+    size_t n = 0;
+    const void *data = NULL;
+    if (!s) return;
+    ok(ORT(CreateIoBinding)(s, &b));
+    refused(ORT(BindInput)(b, "nobody", x), ORT_INVALID_ARGUMENT, "Unknown input name");
+    ok(ORT(BindInput)(b, "x", x));
+    ok(ORT(BindOutput)(b, "y", y));
+    ok(ORT(RunWithBinding)(s, NULL, b));
+    CHECK_FLOATS(w, ((float[]){ 2, 4 }), 2, 0);
+    ok(ORT(BindOutputToDevice)(b, "y", &sdx_ort_cpu_info));
+    refused(ORT(GetBoundOutputValues)(b, allocator(), &got, &n), ORT_INVALID_ARGUMENT, "before a run");
+    for (int round = 0; round < 2; round++) {
+        v[0] += 1;
+        ok(ORT(RunWithBinding)(s, NULL, b));
+        ok(ORT(GetBoundOutputValues)(b, allocator(), &got, &n));
+        if (!CHECK_INT(n, 1)) break;
+        ok(ORT(GetTensorData)(got[0], &data));
+        CHECK_FLOATS(data, ((float[]){ 2 * v[0], 4 }), 2, 0);
+        ORT(ReleaseValue)(got[0]);
+        ok(ORT(AllocatorFree)(allocator(), got));
+    }
+    ORT(ReleaseIoBinding)(b);
+    ORT(ReleaseValue)(x);
+    ORT(ReleaseValue)(y);
+    ORT(ReleaseSession)(s);
+}
+
+static void strings(void)
+{
+    const char *text[] = { "one", "", "three" };
+    int64_t three = 3;
+    size_t n = 0, offsets[3];
+    char bytes[16] = { 0 };
+    OrtValue *v = NULL;
+    ok(ORT(CreateTensorAsOrtValue)(allocator(), &three, 1, DT_STRING, &v));
+    if (!v) return;
+    refused(ORT(FillStringTensor)(v, text, 2), ORT_INVALID_ARGUMENT, "tensor size");
+    ok(ORT(FillStringTensor)(v, text, 3));
+    ok(ORT(FillStringTensorElement)(v, "zwei", 1));
+    ok(ORT(GetStringTensorDataLength)(v, &n));
+    CHECK_INT(n, 12);
+    refused(ORT(GetStringTensorContent)(v, bytes, 4, offsets, 3), ORT_FAIL, "too small");
+    ok(ORT(GetStringTensorContent)(v, bytes, sizeof bytes, offsets, 3));
+    CHECK_STR(bytes, "onezweithree");
+    CHECK_INT(offsets[2], 7);
+    refused(ORT(GetStringTensorElementLength)(v, 3, &n), ORT_INVALID_ARGUMENT, "out of bounds");
+    ORT(ReleaseValue)(v);
+}
+
+static void sequences(void)
+{
+    float v[] = { 1, 2 };
+    OrtValue *x = floats(v, 2), *seq = NULL, *item = NULL;
+    const OrtValue *in[] = { x, x };
+    OrtTypeInfo *info = NULL, *of = NULL;
+    const OrtTypeInfo *as_seq = NULL;
+    size_t n = 0;
+    int kind = 0;
+    ok(ORT(CreateValue)(in, 2, 2, &seq));
+    if (!seq) return;
+    ok(ORT(GetValueCount)(seq, &n));
+    CHECK_INT(n, 2);
+    ok(ORT(GetValueType)(seq, &kind));
+    CHECK_INT(kind, 2);
+    ok(ORT(GetValue)(seq, 1, allocator(), &item));
+    refused(ORT(GetValue)(seq, 2, allocator(), &item), ORT_FAIL, "outside");
+    ok(ORT(GetTypeInfo)(seq, &info));
+    ok(ORT(CastTypeInfoToSequenceTypeInfo)(info, &as_seq));
+    ok(ORT(GetSequenceElementType)(as_seq, &of));
+    ORT(ReleaseTypeInfo)(info);
+    ok(ORT(GetOnnxTypeFromTypeInfo)(of, &kind));
+    CHECK_INT(kind, 1);
+    ORT(ReleaseTypeInfo)(of);
+    ORT(ReleaseValue)(item);
+    ORT(ReleaseValue)(seq);
+    ORT(ReleaseValue)(x);
+}
+
+static void configuration(void)
+{
+    OrtSessionOptions *o = NULL, *copy = NULL;
+    char text[8];
+    size_t size = sizeof text;
+    int has = 0;
+    ok(ORT(CreateSessionOptions)(&o));
+    ok(ORT(AddSessionConfigEntry)(o, "a.key", "1"));
+    refused(ORT(AddSessionConfigEntry)(o, "", "1"), ORT_INVALID_ARGUMENT, "Config key is empty");
+    ok(ORT(CloneSessionOptions)(o, &copy));
+    ORT(ReleaseSessionOptions)(o);
+    ok(ORT(HasSessionConfigEntry)(copy, "a.key", &has));
+    CHECK_INT(has, 1);
+    ok(ORT(GetSessionConfigEntry)(copy, "a.key", text, &size));
+    CHECK_STR(text, "1");
+    ORT(ReleaseSessionOptions)(copy);
+}
+
+static void metadata(void)
+{
+    OrtSession *s = session(doubling);
+    OrtModelMetadata *m = NULL;
+    char *name = NULL;
+    if (!s) return;
+    ok(ORT(SessionGetModelMetadata)(s, &m));
+    ORT(ReleaseSession)(s);
+    ok(ORT(ModelMetadataGetGraphName)(m, allocator(), &name));
+    CHECK_STR(name, "g");
+    ok(ORT(AllocatorFree)(allocator(), name));
+    ok(ORT(ModelMetadataLookupCustomMetadataMap)(m, allocator(), "none", &name));
+    CHECK(name == NULL);
+    ORT(ReleaseModelMetadata)(m);
+}
+
+static void nothing_given(void)
+{
+    refused(ORT(Run)(NULL, NULL, NULL, NULL, 0, NULL, 0, NULL), ORT_INVALID_ARGUMENT, "NULL");
+    refused(ORT(GetTypeInfo)(NULL, NULL), ORT_INVALID_ARGUMENT, "NULL");
+    refused(ORT(CreateIoBinding)(NULL, NULL), ORT_INVALID_ARGUMENT, "NULL");
+    ORT(ReleaseValue)(NULL);
+    ORT(ReleaseIoBinding)(NULL);
+    ORT(ReleaseTypeInfo)(NULL);
+    ORT(ReleaseRunOptions)(NULL);
+    ORT(ReleaseModelMetadata)(NULL);
+}
+
+int main(void)
+{
+    table = OrtGetApiBase()->GetApi(ORT_API_VERSION);
+    RUN(versions);
+    RUN(run_and_cancel);
+    RUN(bindings);
+    RUN(strings);
+    RUN(sequences);
+    RUN(configuration);
+    RUN(metadata);
+    RUN(nothing_given);
+    return sdx_harness_finish();
+}
