@@ -182,4 +182,11 @@ OrtStatus *sdx_ort_RunWithBinding(OrtSession *s, const OrtRunOptions *ro, const 
 OrtStatus *sdx_ort_GetBoundOutputNames(const OrtIoBinding *b, OrtAllocator *a, char **out, size_t **lengths, size_t *n);
 OrtStatus *sdx_ort_GetBoundOutputValues(const OrtIoBinding *b, OrtAllocator *a, OrtValue ***out, size_t *n);
 
+/* memory.c */
+OrtStatus *sdx_ort_CreateArenaCfg(size_t max_mem, int strategy, int chunk, int dead, OrtArenaCfg **out);
+OrtStatus *sdx_ort_CreateArenaCfgV2(const char *const *keys, const size_t *values, size_t n, OrtArenaCfg **out);
+void sdx_ort_ReleaseArenaCfg(OrtArenaCfg *cfg);
+OrtStatus *sdx_ort_CreateAndRegisterAllocator(OrtEnv *env, const OrtMemoryInfo *info, const OrtArenaCfg *cfg);
+OrtStatus *sdx_ort_UnregisterAllocator(OrtEnv *env, const OrtMemoryInfo *info);
+
 #endif

@@ -113,6 +113,62 @@ OrtStatus *sdx_ort_AllocatorGetInfo(const OrtAllocator *a, const OrtMemoryInfo *
     return NULL;
 }
 
+/* -- arenas that sessions share ------------------------------------------------------------------------------------ */
+
+/* Runs take memory by their plans and give it back to one process-wide heap: how an arena should grow is a hint that
+ * has nothing to tune. */
+struct OrtArenaCfg {
+    size_t max_mem;
+};
+
+OrtStatus *sdx_ort_CreateArenaCfg(size_t max_mem, int strategy, int chunk, int dead, OrtArenaCfg **out)
+{
+    (void)strategy, (void)chunk, (void)dead;
+    if (!out) return sdx_ort_null("out");
+    *out = sdx_alloc_zero(&sdx_alloc_default, sizeof **out);
+    if (!*out) return sdx_ort_no_memory();
+    (*out)->max_mem = max_mem;
+    return NULL;
+}
+
+OrtStatus *sdx_ort_CreateArenaCfgV2(const char *const *keys, const size_t *values, size_t n, OrtArenaCfg **out)
+{
+    static const char *const known[] = { "max_mem",
+                                         "arena_extend_strategy",
+                                         "initial_chunk_size_bytes",
+                                         "max_dead_bytes_per_chunk",
+                                         "initial_growth_chunk_size_bytes",
+                                         "max_power_of_two_extend_bytes" };
+    size_t max_mem = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        while (k < sizeof known / sizeof *known && strcmp(keys[i], known[k]) != 0) k++;
+        if (k == sizeof known / sizeof *known)
+            return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Invalid key found: %s", keys[i]);
+        if (k == 0) max_mem = values[i];
+    }
+    return sdx_ort_CreateArenaCfg(max_mem, -1, -1, -1, out);
+}
+
+void sdx_ort_ReleaseArenaCfg(OrtArenaCfg *cfg) { sdx_free(&sdx_alloc_default, cfg); }
+
+/* Sessions share the host's heap already. A ceiling is no hint, so it is refused. */
+OrtStatus *sdx_ort_CreateAndRegisterAllocator(OrtEnv *env, const OrtMemoryInfo *info, const OrtArenaCfg *cfg)
+{
+    if (!env || !info) return sdx_ort_null("env or memory info");
+    if (strncmp(info->name, "Cpu", 3) != 0)
+        return sdx_ort_fail(ORT_INVALID_ARGUMENT, "only CPU memory is shared, not %s", info->name);
+    if (cfg && cfg->max_mem) return sdx_ort_fail(ORT_NOT_IMPLEMENTED, "max_mem of a shared allocator is not supported");
+    return NULL;
+}
+
+OrtStatus *sdx_ort_UnregisterAllocator(OrtEnv *env, const OrtMemoryInfo *info)
+{
+    return env && info ? NULL : sdx_ort_null("env or memory info");
+}
+
+/* -- texts for callers --------------------------------------------------------------------------------------------- */
+
 char *sdx_ort_strdup(OrtAllocator *a, const char *s)
 {
     char *p = a->Alloc(a, strlen(s) + 1);

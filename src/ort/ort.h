@@ -91,6 +91,7 @@ typedef struct OrtProfile OrtProfile;
 typedef struct OrtSession {
     Session *ses;
     OrtProfile *profile; /* NULL: not profiling */
+    bool profile_ended;  /* written by the caller's wish; else at release */
 } OrtSession;
 
 typedef struct OrtValue {
@@ -108,6 +109,7 @@ typedef struct OrtRunOptions {
 
 typedef struct OrtModelMetadata OrtModelMetadata;
 typedef struct OrtIoBinding OrtIoBinding;
+typedef struct OrtArenaCfg OrtArenaCfg;
 typedef struct OrtThreadingOptions OrtThreadingOptions;
 
 /* A status with a formatted text; falls back to a static one when memory is short. */

@@ -88,6 +88,7 @@ OrtStatus *sdx_ort_CreateSessionFromArray(const OrtEnv *env, const void *data, s
 void sdx_ort_ReleaseSession(OrtSession *s)
 {
     if (!s) return;
+    if (s->profile && !s->profile_ended) sdx_ort_profile_write(s->profile);
     sdx_ses_close(s->ses);
     sdx_ort_profile_destroy(s->profile);
     sdx_free(&sdx_alloc_default, s);
@@ -158,6 +159,7 @@ OrtStatus *sdx_ort_SessionEndProfiling(OrtSession *s, OrtAllocator *a, char **ou
     if (!s->profile) return sdx_ort_fail(ORT_FAIL, "profiling is not enabled for this session");
     const char *path = sdx_ort_profile_write(s->profile);
     if (!path) return sdx_ort_fail(ORT_FAIL, "the profile cannot be written");
+    s->profile_ended = true;
     return sdx_ort_give_text(a, path, out);
 }
 
@@ -192,6 +194,9 @@ static bool call_init(Call *c, size_t n_in, size_t n_out)
     return true;
 }
 
+/* Whether a run can write to the value's memory. Other values given for outputs get new content. */
+static bool is_buffer(const OrtValue *v) { return v->d.kind == DATUM_TENSOR && v->d.t.dtype != DT_STRING; }
+
 static bool call_fill(Call *c, const OrtValue *const *in, size_t n_in, OrtValue *const *out, size_t n_out)
 {
     bool ok = true;
@@ -199,10 +204,40 @@ static bool call_fill(Call *c, const OrtValue *const *in, size_t n_in, OrtValue 
     for (size_t i = 0; i < n_out; i++) {
         c->fresh[i] = out[i] || !ok ? NULL : sdx_alloc(&sdx_alloc_default, sizeof **c->fresh);
         ok = ok && (out[i] || c->fresh[i]);
-        c->out[i] = out[i] ? out[i]->d : (Datum){ .kind = DATUM_NONE };
+        c->out[i] = out[i] && is_buffer(out[i]) ? out[i]->d : (Datum){ .kind = DATUM_NONE };
         c->out[i].buf = NULL; /* a bound tensor's memory stays the value's own */
     }
     return ok;
+}
+
+/* Hands the results over, or drops what was made for them. */
+static void call_finish(Call *c, bool ok, size_t n_out, OrtValue **out)
+{
+    for (size_t i = 0; i < n_out; i++) {
+        if (ok && c->fresh[i]) {
+            c->fresh[i]->d = c->out[i];
+            out[i] = c->fresh[i];
+        } else if (ok && !is_buffer(out[i])) {
+            sdx_datum_clear(&out[i]->d);
+            out[i]->d = c->out[i];
+        } else {
+            sdx_free(&sdx_alloc_default, c->fresh[i]);
+        }
+    }
+}
+
+/* A tensor of strings that the caller made says which shape is expected. */
+static sdx_status check_strings(const Call *c, const char *const *names, size_t n_out, OrtValue *const *out, Err *err)
+{
+    for (size_t i = 0; i < n_out; i++) {
+        const Datum *got = &c->out[i], *want = out[i] ? &out[i]->d : got;
+        if (want->kind != DATUM_TENSOR || want->t.dtype != DT_STRING) continue;
+        if (got->kind != DATUM_TENSOR || got->t.dtype != DT_STRING ||
+            !sdx_dims_equal(got->t.dims, got->t.rank, want->t.dims, want->t.rank))
+            return sdx_fail(err, SDX_INVALID_ARGUMENT, "output `%s` is no tensor of strings of the shape given",
+                            names[i]);
+    }
+    return SDX_OK;
 }
 
 static int64_t now_ns(void)
@@ -242,13 +277,12 @@ OrtStatus *sdx_ort_Run(OrtSession *s, const OrtRunOptions *ro, const char *const
     if (!call_init(&c, n_in, n_out)) return sdx_ort_no_memory();
     sdx_status st = call_fill(&c, in, n_in, out, n_out) ? SDX_OK : sdx_fail(&err, SDX_OUT_OF_MEMORY, "out of memory");
     if (st == SDX_OK) st = call_run(s, ro, &c, in_names, n_in, out_names, n_out, &err);
-    for (size_t i = 0; i < n_out; i++) {
-        if (!c.fresh[i]) continue;
-        if (st == SDX_OK)
-            c.fresh[i]->d = c.out[i], out[i] = c.fresh[i];
-        else
-            sdx_free(&sdx_alloc_default, c.fresh[i]);
+    if (st == SDX_OK) {
+        st = check_strings(&c, out_names, n_out, out, &err);
+        for (size_t i = 0; st != SDX_OK && i < n_out; i++)
+            if (!out[i] || !is_buffer(out[i])) sdx_datum_clear(&c.out[i]);
     }
+    call_finish(&c, st == SDX_OK, n_out, out);
     sdx_free(&sdx_alloc_default, c.block);
     if (st == SDX_CANCELLED) return sdx_ort_fail(ORT_FAIL, "Exiting due to terminate flag being set to true.");
     return sdx_ort_status(st, &err);

@@ -172,6 +172,8 @@ OrtStatus *sdx_ort_GetValue(const OrtValue *v, int i, OrtAllocator *a, OrtValue 
 static sdx_status make_sequence(const OrtValue *const *in, size_t n, Datum *d, Err *err)
 {
     bool tensors = in[0]->d.kind == DATUM_TENSOR;
+    if (!tensors && in[0]->d.kind != DATUM_MAP)
+        return sdx_fail(err, SDX_INVALID_ARGUMENT, "elements of a sequence must be tensors or maps");
     *d = (Datum){ .kind = DATUM_SEQUENCE,
                   .seq = sdx_seq_new(&sdx_alloc_default, tensors ? in[0]->d.t.dtype : DT_NONE) };
     TRY_MEM(d->seq, err);

@@ -171,6 +171,27 @@ static void strings(void)
     ORT(ReleaseValue)(v);
 }
 
+/* A caller's tensor of strings receives the result. */
+static void strings_out(void)
+{
+    OrtSession *s = session("<ir_version: 8, opset_import: [\"\": 17]>\n"
+                            "g (string[N] x) => (string[N] y) { y = Identity (x) }\n");
+    const char *text[] = { "a", "bc" }, *in_name = "x", *out_name = "y";
+    OrtValue *v[3] = { NULL };
+    if (!s) return;
+    static const int64_t sizes[] = { 2, 2, 1 };
+    for (int i = 0; i < 3; i++) ok(ORT(CreateTensorAsOrtValue)(allocator(), &sizes[i], 1, DT_STRING, &v[i]));
+    ok(ORT(FillStringTensor)(v[0], text, 2));
+    const OrtValue *in = v[0];
+    size_t len = 0;
+    ok(ORT(Run)(s, NULL, &in_name, &in, 1, &out_name, 1, &v[1]));
+    ok(ORT(GetStringTensorDataLength)(v[1], &len));
+    CHECK_INT(len, 3);
+    refused(ORT(Run)(s, NULL, &in_name, &in, 1, &out_name, 1, &v[2]), ORT_INVALID_ARGUMENT, "output `y`");
+    for (int i = 0; i < 3; i++) ORT(ReleaseValue)(v[i]);
+    ORT(ReleaseSession)(s);
+}
+
 static void sequences(void)
 {
     float v[] = { 1, 2 };
@@ -187,6 +208,8 @@ static void sequences(void)
     ok(ORT(GetValueType)(seq, &kind));
     CHECK_INT(kind, 2);
     ok(ORT(GetValue)(seq, 1, allocator(), &item));
+    in[0] = in[1] = seq;
+    refused(ORT(CreateValue)(in, 2, 2, &item), ORT_INVALID_ARGUMENT, "tensors or maps");
     refused(ORT(GetValue)(seq, 2, allocator(), &item), ORT_FAIL, "outside");
     ok(ORT(GetTypeInfo)(seq, &info));
     ok(ORT(CastTypeInfoToSequenceTypeInfo)(info, &as_seq));
@@ -253,6 +276,7 @@ int main(void)
     RUN(run_and_cancel);
     RUN(bindings);
     RUN(strings);
+    RUN(strings_out);
     RUN(sequences);
     RUN(configuration);
     RUN(metadata);
