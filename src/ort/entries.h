@@ -168,7 +168,7 @@ OrtStatus *sdx_ort_ModelMetadataLookupCustomMetadataMap(const OrtModelMetadata *
 OrtStatus *sdx_ort_ModelMetadataGetCustomMetadataMapKeys(const OrtModelMetadata *m, OrtAllocator *a, char ***keys,
                                                          int64_t *n);
 
-/* binding.c */
+/* io_binding.c */
 OrtStatus *sdx_ort_CreateIoBinding(OrtSession *s, OrtIoBinding **out);
 void sdx_ort_ReleaseIoBinding(OrtIoBinding *b);
 void sdx_ort_ClearBoundInputs(OrtIoBinding *b);
