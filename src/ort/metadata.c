@@ -20,31 +20,32 @@ void sdx_ort_ReleaseModelMetadata(OrtModelMetadata *m)
 
 OrtStatus *sdx_ort_ModelMetadataGetProducerName(const OrtModelMetadata *m, OrtAllocator *a, char **out)
 {
-    return sdx_ort_give_text(a, model_of(m)->producer_name, out);
+    return !m ? sdx_ort_null("metadata") : sdx_ort_give_text(a, model_of(m)->producer_name, out);
 }
 
 OrtStatus *sdx_ort_ModelMetadataGetGraphName(const OrtModelMetadata *m, OrtAllocator *a, char **out)
 {
-    return sdx_ort_give_text(a, model_of(m)->graph->name, out);
+    return !m ? sdx_ort_null("metadata") : sdx_ort_give_text(a, model_of(m)->graph->name, out);
 }
 
 OrtStatus *sdx_ort_ModelMetadataGetDomain(const OrtModelMetadata *m, OrtAllocator *a, char **out)
 {
-    return sdx_ort_give_text(a, model_of(m)->domain, out);
+    return !m ? sdx_ort_null("metadata") : sdx_ort_give_text(a, model_of(m)->domain, out);
 }
 
 OrtStatus *sdx_ort_ModelMetadataGetDescription(const OrtModelMetadata *m, OrtAllocator *a, char **out)
 {
-    return sdx_ort_give_text(a, model_of(m)->doc_string, out);
+    return !m ? sdx_ort_null("metadata") : sdx_ort_give_text(a, model_of(m)->doc_string, out);
 }
 
 OrtStatus *sdx_ort_ModelMetadataGetGraphDescription(const OrtModelMetadata *m, OrtAllocator *a, char **out)
 {
-    return sdx_ort_give_text(a, model_of(m)->graph_doc, out);
+    return !m ? sdx_ort_null("metadata") : sdx_ort_give_text(a, model_of(m)->graph_doc, out);
 }
 
 OrtStatus *sdx_ort_ModelMetadataGetVersion(const OrtModelMetadata *m, int64_t *out)
 {
+    if (!m || !out) return sdx_ort_null("metadata or out");
     *out = model_of(m)->model_version;
     return NULL;
 }
@@ -53,8 +54,8 @@ OrtStatus *sdx_ort_ModelMetadataGetVersion(const OrtModelMetadata *m, int64_t *o
 OrtStatus *sdx_ort_ModelMetadataLookupCustomMetadataMap(const OrtModelMetadata *m, OrtAllocator *a, const char *key,
                                                         char **out)
 {
+    if (!m || !key || !out) return sdx_ort_null("metadata, key or out");
     const Model *model = model_of(m);
-    if (!key || !out) return sdx_ort_null("key or out");
     *out = NULL;
     for (int i = 0; i < model->n_metadata; i++)
         if (strcmp(model->metadata[i].key, key) == 0) return sdx_ort_give_text(a, model->metadata[i].value, out);
@@ -64,6 +65,7 @@ OrtStatus *sdx_ort_ModelMetadataLookupCustomMetadataMap(const OrtModelMetadata *
 OrtStatus *sdx_ort_ModelMetadataGetCustomMetadataMapKeys(const OrtModelMetadata *m, OrtAllocator *a, char ***keys,
                                                          int64_t *n)
 {
+    if (!m || !a || !keys || !n) return sdx_ort_null("metadata, allocator or an out");
     const Model *model = model_of(m);
     *keys = NULL;
     *n = 0;

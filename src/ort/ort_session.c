@@ -51,7 +51,7 @@ static sdx_status session_open(Model **m, const SessionOptions *so, const OrtSes
 
 OrtStatus *sdx_ort_CreateSession(const OrtEnv *env, const char *path, const OrtSessionOptions *o, OrtSession **out)
 {
-    (void)env;
+    if (!env || !path || !out) return sdx_ort_null("env, path or out");
     SessionOptions so;
     ImportOptions io = { .load = LOAD_MAP };
     Model *m = NULL;
@@ -69,7 +69,7 @@ OrtStatus *sdx_ort_CreateSession(const OrtEnv *env, const char *path, const OrtS
 OrtStatus *sdx_ort_CreateSessionFromArray(const OrtEnv *env, const void *data, size_t nbytes,
                                           const OrtSessionOptions *o, OrtSession **out)
 {
-    (void)env;
+    if (!env || !data || !out) return sdx_ort_null("env, data or out");
     SessionOptions so;
     ImportOptions io = { .load = LOAD_COPY }; /* the caller may free its bytes */
     Source src;
@@ -96,12 +96,14 @@ void sdx_ort_ReleaseSession(OrtSession *s)
 
 OrtStatus *sdx_ort_SessionGetInputCount(const OrtSession *s, size_t *out)
 {
+    if (!s || !out) return sdx_ort_null("session or out");
     *out = (size_t)sdx_ses_n_inputs(s->ses);
     return NULL;
 }
 
 OrtStatus *sdx_ort_SessionGetOutputCount(const OrtSession *s, size_t *out)
 {
+    if (!s || !out) return sdx_ort_null("session or out");
     *out = (size_t)sdx_ses_n_outputs(s->ses);
     return NULL;
 }
@@ -114,48 +116,56 @@ static OrtStatus *check_index(size_t i, int n)
 
 OrtStatus *sdx_ort_SessionGetInputTypeInfo(const OrtSession *s, size_t i, OrtTypeInfo **out)
 {
+    if (!s || !out) return sdx_ort_null("session or out");
     OrtStatus *st = check_index(i, sdx_ses_n_inputs(s->ses));
     return st ? st : sdx_ort_type_info(sdx_ses_model(s->ses)->syms, &sdx_ses_input(s->ses, (int)i)->type, out);
 }
 
 OrtStatus *sdx_ort_SessionGetOutputTypeInfo(const OrtSession *s, size_t i, OrtTypeInfo **out)
 {
+    if (!s || !out) return sdx_ort_null("session or out");
     OrtStatus *st = check_index(i, sdx_ses_n_outputs(s->ses));
     return st ? st : sdx_ort_type_info(sdx_ses_model(s->ses)->syms, &sdx_ses_output(s->ses, (int)i)->type, out);
 }
 
 OrtStatus *sdx_ort_SessionGetOverridableInitializerCount(const OrtSession *s, size_t *out)
 {
+    if (!s || !out) return sdx_ort_null("session or out");
     *out = (size_t)sdx_ses_n_overridable(s->ses);
     return NULL;
 }
 
 OrtStatus *sdx_ort_SessionGetOverridableInitializerTypeInfo(const OrtSession *s, size_t i, OrtTypeInfo **out)
 {
+    if (!s || !out) return sdx_ort_null("session or out");
     OrtStatus *st = check_index(i, sdx_ses_n_overridable(s->ses));
     return st ? st : sdx_ort_type_info(sdx_ses_model(s->ses)->syms, &sdx_ses_overridable(s->ses, (int)i)->type, out);
 }
 
 OrtStatus *sdx_ort_SessionGetOverridableInitializerName(const OrtSession *s, size_t i, OrtAllocator *a, char **out)
 {
+    if (!s || !out) return sdx_ort_null("session or out");
     OrtStatus *st = check_index(i, sdx_ses_n_overridable(s->ses));
     return st ? st : sdx_ort_give_text(a, sdx_ses_overridable(s->ses, (int)i)->name, out);
 }
 
 OrtStatus *sdx_ort_SessionGetInputName(const OrtSession *s, size_t i, OrtAllocator *a, char **out)
 {
+    if (!s || !out) return sdx_ort_null("session or out");
     OrtStatus *st = check_index(i, sdx_ses_n_inputs(s->ses));
     return st ? st : sdx_ort_give_text(a, sdx_ses_input(s->ses, (int)i)->name, out);
 }
 
 OrtStatus *sdx_ort_SessionGetOutputName(const OrtSession *s, size_t i, OrtAllocator *a, char **out)
 {
+    if (!s || !out) return sdx_ort_null("session or out");
     OrtStatus *st = check_index(i, sdx_ses_n_outputs(s->ses));
     return st ? st : sdx_ort_give_text(a, sdx_ses_output(s->ses, (int)i)->name, out);
 }
 
 OrtStatus *sdx_ort_SessionEndProfiling(OrtSession *s, OrtAllocator *a, char **out)
 {
+    if (!s || !out) return sdx_ort_null("session or out");
     if (!s->profile) return sdx_ort_fail(ORT_FAIL, "profiling is not enabled for this session");
     const char *path = sdx_ort_profile_write(s->profile);
     if (!path) return sdx_ort_fail(ORT_FAIL, "the profile cannot be written");

@@ -25,18 +25,21 @@ OrtStatus *sdx_ort_RunOptionsSetRunLogSeverityLevel(OrtRunOptions *o, int v) { r
 
 OrtStatus *sdx_ort_RunOptionsGetRunLogVerbosityLevel(const OrtRunOptions *o, int *out)
 {
+    if (!o || !out) return sdx_ort_null("run options or out");
     *out = o->verbosity;
     return NULL;
 }
 
 OrtStatus *sdx_ort_RunOptionsGetRunLogSeverityLevel(const OrtRunOptions *o, int *out)
 {
+    if (!o || !out) return sdx_ort_null("run options or out");
     *out = o->severity;
     return NULL;
 }
 
 OrtStatus *sdx_ort_RunOptionsSetRunTag(OrtRunOptions *o, const char *tag)
 {
+    if (!o) return sdx_ort_null("run options");
     if (!tag) return o->tag = "", NULL;
     char *copy = sdx_arena_strndup(&o->arena, tag, strlen(tag));
     if (!copy) return sdx_ort_no_memory();
@@ -49,12 +52,14 @@ OrtStatus *sdx_ort_RunOptionsGetRunTag(const OrtRunOptions *o, const char **out)
 /* From any thread, during runs too. */
 OrtStatus *sdx_ort_RunOptionsSetTerminate(OrtRunOptions *o)
 {
+    if (!o) return sdx_ort_null("run options");
     __atomic_store_n(&o->cancel, 1, __ATOMIC_RELAXED);
     return NULL;
 }
 
 OrtStatus *sdx_ort_RunOptionsUnsetTerminate(OrtRunOptions *o)
 {
+    if (!o) return sdx_ort_null("run options");
     __atomic_store_n(&o->cancel, 0, __ATOMIC_RELAXED);
     return NULL;
 }

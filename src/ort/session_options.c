@@ -71,6 +71,7 @@ OrtStatus *sdx_ort_DisableCpuMemArena(OrtSessionOptions *o) { return (void)o, NU
 /* 0 disable all, 1 basic, 2 extended, 3 layout, 99 all. */
 OrtStatus *sdx_ort_SetSessionGraphOptimizationLevel(OrtSessionOptions *o, int level)
 {
+    if (!o) return sdx_ort_null("session options");
     if (level < 0) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "graph_optimization_level is not valid");
     o->level = level == 0 ? OPT_NONE : level == 1 ? OPT_EXACT : OPT_DEFAULT;
     return NULL;
@@ -78,6 +79,7 @@ OrtStatus *sdx_ort_SetSessionGraphOptimizationLevel(OrtSessionOptions *o, int le
 
 OrtStatus *sdx_ort_SetIntraOpNumThreads(OrtSessionOptions *o, int threads)
 {
+    if (!o) return sdx_ort_null("session options");
     if (threads < 0) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "intra_op_num_threads is negative");
     o->threads = threads;
     return NULL;

@@ -146,24 +146,28 @@ OrtStatus *sdx_ort_GetValueType(const OrtValue *v, int *out)
 
 OrtStatus *sdx_ort_CastTypeInfoToTensorInfo(const OrtTypeInfo *t, const OrtTensorTypeAndShapeInfo **out)
 {
+    if (!t || !out) return sdx_ort_null("type info or out");
     *out = t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE ? &t->tensor : NULL;
     return NULL;
 }
 
 OrtStatus *sdx_ort_CastTypeInfoToMapTypeInfo(const OrtTypeInfo *t, const OrtTypeInfo **out)
 {
+    if (!t || !out) return sdx_ort_null("type info or out");
     *out = t->kind == TYPE_MAP ? t : NULL;
     return NULL;
 }
 
 OrtStatus *sdx_ort_CastTypeInfoToSequenceTypeInfo(const OrtTypeInfo *t, const OrtTypeInfo **out)
 {
+    if (!t || !out) return sdx_ort_null("type info or out");
     *out = t->kind == TYPE_SEQUENCE ? t : NULL;
     return NULL;
 }
 
 OrtStatus *sdx_ort_CastTypeInfoToOptionalTypeInfo(const OrtTypeInfo *t, const OrtTypeInfo **out)
 {
+    if (!t || !out) return sdx_ort_null("type info or out");
     *out = t->kind == TYPE_OPTIONAL ? t : NULL;
     return NULL;
 }
@@ -184,6 +188,7 @@ OrtStatus *sdx_ort_GetOptionalContainedTypeInfo(const OrtTypeInfo *t, OrtTypeInf
 
 OrtStatus *sdx_ort_GetMapKeyType(const OrtTypeInfo *t, int *out)
 {
+    if (!t || !out) return sdx_ort_null("type info or out");
     *out = (int)t->tensor.dtype;
     return NULL;
 }
@@ -222,6 +227,7 @@ OrtStatus *sdx_ort_SetDimensions(OrtTensorTypeAndShapeInfo *t, const int64_t *di
 /* -1 when a size is not known. */
 OrtStatus *sdx_ort_GetTensorShapeElementCount(const OrtTensorTypeAndShapeInfo *t, size_t *out)
 {
+    if (!t || !out) return sdx_ort_null("type info or out");
     int64_t n;
     for (int i = 0; i < t->rank; i++)
         if (t->dims[i] < 0) return *out = (size_t)-1, NULL;
@@ -232,24 +238,28 @@ OrtStatus *sdx_ort_GetTensorShapeElementCount(const OrtTensorTypeAndShapeInfo *t
 
 OrtStatus *sdx_ort_GetTensorElementType(const OrtTensorTypeAndShapeInfo *t, int *out)
 {
+    if (!t || !out) return sdx_ort_null("type info or out");
     *out = (int)t->dtype;
     return NULL;
 }
 
 OrtStatus *sdx_ort_GetDimensionsCount(const OrtTensorTypeAndShapeInfo *t, size_t *out)
 {
+    if (!t || !out) return sdx_ort_null("type info or out");
     *out = (size_t)t->rank;
     return NULL;
 }
 
 OrtStatus *sdx_ort_GetDimensions(const OrtTensorTypeAndShapeInfo *t, int64_t *dims, size_t n)
 {
+    if (!t) return sdx_ort_null("type info");
     for (size_t i = 0; i < n && i < (size_t)t->rank; i++) dims[i] = t->dims[i];
     return NULL;
 }
 
 OrtStatus *sdx_ort_GetSymbolicDimensions(const OrtTensorTypeAndShapeInfo *t, const char **symbols, size_t n)
 {
+    if (!t) return sdx_ort_null("type info");
     for (size_t i = 0; i < n && i < (size_t)t->rank; i++) symbols[i] = t->symbols[i] ? t->symbols[i] : "";
     return NULL;
 }

@@ -262,6 +262,9 @@ static void nothing_given(void)
     refused(ORT(Run)(NULL, NULL, NULL, NULL, 0, NULL, 0, NULL), ORT_INVALID_ARGUMENT, "NULL");
     refused(ORT(GetTypeInfo)(NULL, NULL), ORT_INVALID_ARGUMENT, "NULL");
     refused(ORT(CreateIoBinding)(NULL, NULL), ORT_INVALID_ARGUMENT, "NULL");
+    refused(ORT(CreateSession)(NULL, NULL, NULL, NULL), ORT_INVALID_ARGUMENT, "NULL");
+    refused(ORT(SessionGetInputName)(NULL, 0, NULL, NULL), ORT_INVALID_ARGUMENT, "NULL");
+    refused(ORT(GetDimensions)(NULL, NULL, 0), ORT_INVALID_ARGUMENT, "NULL");
     ORT(ReleaseValue)(NULL);
     ORT(ReleaseIoBinding)(NULL);
     ORT(ReleaseTypeInfo)(NULL);
