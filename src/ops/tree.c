@@ -1,9 +1,9 @@
 /* ops/tree.c - TreeEnsemble, TreeEnsembleRegressor, TreeEnsembleClassifier
  *
  * The attributes are brought once per session into the form of tree.h. Rows are walked eight at a time down one tree
- * after the other (a lone row: eight trees at a time), so that the loads of one walk hide behind those of the others.
- * Scores are added in double, tree by tree. Float rows compare with float thresholds; other types, and ensembles that
- * ask more than order, go through double. */
+ * after the other (a lone row, and shallow trees: eight trees at a time), so that the loads of one walk hide behind
+ * those of the others. Scores are added in double, tree by tree. Float rows compare with float thresholds; other types,
+ * and ensembles that ask more than order, go through double. */
 #include <math.h>
 #include <string.h>
 
@@ -245,6 +245,7 @@ typedef struct TreeState {
     int64_t rows, cols, n_targets;
     int aggregate, post;
     bool floats; /* float thresholds serve */
+    bool heap;   /* and so do the slots */
     size_t at_rows, at_workers, worker_scratch, at_has;
     const Tensor *base; /* NULL: none */
     Tensor base_view;
@@ -290,6 +291,7 @@ static sdx_status tree_prepare(Prepare *p, const TreeSource *s, int aggregate, i
         return sdx_prepare_fail(p, SDX_INVALID_MODEL, "%lld base values for %lld scores",
                                 (long long)sdx_tensor_count(st->base), (long long)st->n_targets);
     st->floats = x->dtype == DT_FLOAT && st->m->only_leq;
+    st->heap = st->floats && st->m->heap_depth && (aggregate == AGG_SUM || aggregate == AGG_AVERAGE);
     /* A worker holds its rows in double, their scores, and which of them were touched. */
     size_t scores, row_bytes = 0, all;
     if (!st->floats && !sdx_mul_size(&row_bytes, (size_t)st->cols, ROWS * sizeof(double)))
@@ -479,7 +481,9 @@ static void tree_range(void *arg, int64_t from, int64_t to, int worker)
         }
         memset(score, 0, (size_t)(n * st->n_targets) * sizeof *score);
         memset(has, 0, (size_t)(n * st->n_targets));
-        if (n == 1)
+        if (st->heap)
+            sdx_tree_heap_sum(st->m, x, n, st->cols, score, st->n_targets);
+        else if (n == 1)
             trees_over_one(st, x, score, has);
         else
             trees_over_rows(st, x, n, score, has);

@@ -1,4 +1,5 @@
-/* ops/tree.h - ensembles of decision trees in the form that is evaluated (tree_build.c makes it, tree.c uses it).
+/* ops/tree.h - ensembles of decision trees in the form that is evaluated (tree_build.c makes it, tree.c uses it;
+ * tree_heap.c does both for shallow ones).
  *
  * One block of memory: this header, nodes, roots, leaf ranges, leaf weights, sets. A node asks one question; every
  * question is brought to `x <= threshold` where that is possible, so that a step is one comparison. Leaves lead to
@@ -27,6 +28,13 @@ typedef struct TreeWeight {
     double weight;
 } TreeWeight;
 
+/* A question of a tree that is stored as a perfect binary tree. */
+enum { TREE_HEAP_DEPTH = 8 }; /* the deepest that is */
+typedef struct TreeSlot {
+    float threshold;
+    uint32_t feature; /* with TREE_NAN_YES */
+} TreeSlot;
+
 typedef struct TreeModel {
     const char *bad; /* what is wrong with the ensemble; NULL: nothing */
     int64_t n_nodes, n_roots, n_leaves, n_weights, n_set;
@@ -42,6 +50,12 @@ typedef struct TreeModel {
     int64_t *leaf_first;     /* n_leaves + 1: weights of a leaf */
     TreeWeight *weights;
     double *set; /* members, NaN after each set */
+    /* Shallow trees whose leaves have a weight at most: 2^heap_depth slots and leaves for each root. */
+    int heap_depth; /* 0: there are none of these */
+    bool slots_nan; /* a slot has TREE_NAN_YES */
+    TreeSlot *slots;
+    double *slot_weight;
+    int32_t *slot_target;
 } TreeModel;
 
 /* An ensemble as its attributes give it, of either form. */
@@ -67,5 +81,11 @@ typedef struct TreeSource {
 /* Bytes of the block; 0: too large. */
 size_t sdx_tree_nbytes(const TreeSource *s);
 void sdx_tree_build(const TreeSource *s, TreeModel *m, const Alloc *temp);
+
+/* Makes the slots if the ensemble is of that kind and they are no more than most_slots. */
+void sdx_tree_heap_build(TreeModel *m, int64_t most_slots);
+/* Adds the weights of all trees, in their order, to the scores of rows. */
+void sdx_tree_heap_sum(const TreeModel *m, const float *x, int64_t rows, int64_t cols, double *score,
+                       int64_t n_targets);
 
 #endif

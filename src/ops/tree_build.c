@@ -20,7 +20,7 @@ static bool part(size_t *total, int64_t count, size_t size, size_t *at)
 }
 
 typedef struct Places {
-    size_t nodes, threshold, mode, roots, depth, leaf_first, weights, set;
+    size_t nodes, threshold, mode, roots, depth, leaf_first, weights, set, slots, slot_weight, slot_target;
 } Places;
 
 static size_t tree_places(const TreeSource *s, Places *p)
@@ -33,7 +33,10 @@ static size_t tree_places(const TreeSource *s, Places *p)
               part(&total, most_roots(s), sizeof(uint32_t), &p->depth) &&
               part(&total, most_leaves(s) + 1, sizeof(int64_t), &p->leaf_first) &&
               part(&total, s->n_weights, sizeof(TreeWeight), &p->weights) &&
-              part(&total, most_members(s), sizeof(double), &p->set);
+              part(&total, most_members(s), sizeof(double), &p->set) &&
+              part(&total, most_nodes(s), sizeof(TreeSlot), &p->slots) &&
+              part(&total, most_nodes(s), sizeof(double), &p->slot_weight) &&
+              part(&total, most_nodes(s), sizeof(int32_t), &p->slot_target);
     return ok ? total : 0;
 }
 
@@ -289,9 +292,9 @@ static const char *tree_finish(TreeModel *m, const Alloc *temp)
 void sdx_tree_build(const TreeSource *s, TreeModel *m, const Alloc *temp)
 {
     Places p;
-    size_t total = tree_places(s, &p);
+    tree_places(s, &p);
     char *base = (char *)m;
-    memset(m, 0, total);
+    memset(m, 0, p.slots); /* slots are written when there are any */
     m->nodes = (TreeNode *)(void *)(base + p.nodes);
     m->threshold = (double *)(void *)(base + p.threshold);
     m->mode = (uint8_t *)base + p.mode;
@@ -300,6 +303,9 @@ void sdx_tree_build(const TreeSource *s, TreeModel *m, const Alloc *temp)
     m->leaf_first = (int64_t *)(void *)(base + p.leaf_first);
     m->weights = (TreeWeight *)(void *)(base + p.weights);
     m->set = (double *)(void *)(base + p.set);
+    m->slots = (TreeSlot *)(void *)(base + p.slots);
+    m->slot_weight = (double *)(void *)(base + p.slot_weight);
+    m->slot_target = (int32_t *)(void *)(base + p.slot_target);
     m->n_nodes = most_nodes(s);
     if (s->flat) {
         m->bad = build_flat(s, m);
@@ -314,4 +320,5 @@ void sdx_tree_build(const TreeSource *s, TreeModel *m, const Alloc *temp)
         sdx_free(temp, leaf_of);
     }
     if (!m->bad) m->bad = tree_finish(m, temp);
+    if (!m->bad) sdx_tree_heap_build(m, m->n_nodes);
 }
