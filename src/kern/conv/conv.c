@@ -191,6 +191,13 @@ static void conv_tile(const ConvWalk *walk, const ConvTile *c)
         .epi = &epi,
         .cached = c->cached,
     };
+    if (c->blocks) {
+        /* The next panel's slice, shared out among the blocks of rows of all calls. */
+        size_t each = (c->rows + walk->kern->gemm_f32_mr - 1) / walk->kern->gemm_f32_mr, nr = walk->plan->nr;
+        t.b_step = (nr + each * c->blocks - 1) / (each * c->blocks);
+        t.b_next = t.b + c->b_panel + c->block * each * c->nseg * c->seglen * t.b_step;
+        if (each * c->blocks == 1) t.b_next = NULL;
+    }
     walk->kern->gemm_f32_tile(&t);
 }
 

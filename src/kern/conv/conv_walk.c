@@ -248,6 +248,7 @@ static void walk_slice_tiles(const ConvWalk *walk, const Place *at, const uint8_
     bool even = at->rows == 1 || (a_row == ow * t->lda && p->y.h == ow * p->y.w);
     size_t calls = even ? 1 : at->rows;
     t->rows = even ? at->rows * ow : ow;
+    t->blocks = t->b_panel * panels * 4 > sdx_cpu()->l2 / 2 ? calls : 0;
     for (size_t q = 0; q < at->npanel; q += t->npanel) {
         size_t panel = at->panel + q;
         t->npanel = even ? at->npanel : 1;
@@ -257,6 +258,7 @@ static void walk_slice_tiles(const ConvWalk *walk, const Place *at, const uint8_
         t->cached = q > 0;
         for (size_t r = 0; r < calls; r++) {
             t->a = a + r * a_row;
+            t->block = r;
             t->part = part ? (uint8_t *)part + (q * at->rows + r) * ow * nr * 4 : NULL;
             t->y = at->image * p->y.n + at->od * p->y.d + (at->oh + r) * p->y.h + t->channel;
             t->pixel = ((at->image * dim[D].out + at->od) * dim[H].out + at->oh + r) * ow;

@@ -145,6 +145,7 @@ void sdx_winograd_chunk(const Kern *kern, const ConvPlan *p, const ConvF32 *g, s
     size_t ldm = wino_plane(p->rows, nr);
     const ptrdiff_t seg = 0;
     const Epilogue none = SDX_EPILOGUE_NONE;
+    bool far = WINO_POINTS * c_in * p->c_out > sdx_cpu()->l2 / 8;
     for (; panel < last; panel++) {
         GemmTile t = { .lda = c_in,
                        .seg = &seg,
@@ -157,11 +158,13 @@ void sdx_winograd_chunk(const Kern *kern, const ConvPlan *p, const ConvF32 *g, s
                        .rows = n,
                        .cols = nr,
                        .epi = &none,
-                       .cached = true };
+                       .cached = true,
+                       .b_step = div_up(nr, div_up(n, kern->gemm_f32_mr)) };
         for (size_t i = 0; i < WINO_POINTS; i++) {
             t.a = in.v + i * in.ldv;
             t.b = g->w + (panel * WINO_POINTS + i) * c_in * nr;
             t.c = m + i * ldm;
+            if (far) t.b_next = t.b + c_in * nr;
             kern->gemm_f32_tile(&t);
         }
         Epilogue epi = g->epi;

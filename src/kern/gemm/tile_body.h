@@ -15,6 +15,9 @@ enum {
     TILE_AHEAD = 1024 / sizeof(float), /* B is fetched so far ahead of its loads */
 };
 
+/* What a tile fetches for later besides its own panel: nothing, the next rows of A, GemmTile's b_next. */
+enum { TILE_FETCH_NONE, TILE_FETCH_A, TILE_FETCH_B };
+
 /* A register tile is mr rows times np panels; of each panel the first nv vectors. The three counts are
  * constants, so that every loop over them unrolls and `acc` is registers. */
 #define TILE_EACH_COLUMN V_UNROLL for (int p = 0; p < np; p++) V_UNROLL for (int j = 0; j < nv; j++)
@@ -52,8 +55,8 @@ V_INLINE void tile_finish(const GemmTile *t, size_t row, size_t panel, vf32 *acc
 
 /* Sums go through the frequent epilogue to c, or, when y is not NULL, as they are to y: row r of the
  * p-th panel at y + p*y_panel + r*TILE_NR. */
-V_INLINE void tile_run(const GemmTile *t, size_t row, size_t panel, float *y, size_t y_panel, const int mr,
-                       const int np, const int nv, const bool ahead)
+V_INLINE void tile_run(const GemmTile *t, size_t row, size_t panel, const float *b_next, float *y, size_t y_panel,
+                       const int mr, const int np, const int nv, const int ahead)
 {
     vf32 acc[TILE_ACC];
     if (t->first) {
@@ -63,7 +66,7 @@ V_INLINE void tile_run(const GemmTile *t, size_t row, size_t panel, float *y, si
         TILE_EACH_COLUMN TILE_EACH_ROW TILE_AT(r) = v_load(part + p * t->rows * TILE_NR + r * TILE_NR + j * VW);
     }
 
-    const size_t lda = t->lda, b_panel = t->b_panel, seglen = t->seglen;
+    const size_t lda = t->lda, b_panel = t->b_panel, b_step = t->b_step, seglen = t->seglen;
     const float *b = t->b + panel * b_panel;
     for (size_t s = 0; s < t->nseg; s++) {
         const float *a0 = (const float *)(const void *)((const char *)t->a + t->seg[s]) + row * lda,
@@ -79,7 +82,11 @@ V_INLINE void tile_run(const GemmTile *t, size_t row, size_t panel, float *y, si
                 if (j * VW * sizeof(float) % 64 == 0) __builtin_prefetch(b + p * b_panel + j * VW + TILE_AHEAD);
             }
             /* The rows of the next tile, 16 of them a cache line each while k moves by one line. */
-            if (ahead) __builtin_prefetch(next + (k % 16) * lda + (k - k % 16), 0, 2);
+            if (ahead == TILE_FETCH_A) __builtin_prefetch(next + (k % 16) * lda + (k - k % 16), 0, 2);
+            if (ahead == TILE_FETCH_B) {
+                __builtin_prefetch(b_next, 0, 2);
+                b_next += b_step;
+            }
             TILE_EACH_ROW
             {
                 vf32 x = v_set(a[r / 3][k + (size_t)(r % 3) * lda]);
@@ -95,48 +102,56 @@ V_INLINE void tile_run(const GemmTile *t, size_t row, size_t panel, float *y, si
         TILE_EACH_COLUMN TILE_EACH_ROW v_store(y + p * y_panel + r * TILE_NR + j * VW, TILE_AT(r));
 }
 
-typedef void TileFn(const GemmTile *t, size_t row, size_t panel, float *y, size_t y_panel);
+typedef void TileFn(const GemmTile *t, size_t row, size_t panel, const float *b_next, float *y, size_t y_panel);
 
 #define TILE_FN(name, mr, np, nv, ahead)                                                                               \
-    static void name##_##mr(const GemmTile *t, size_t row, size_t panel, float *y, size_t y_panel)                     \
+    static void name##_##mr(const GemmTile *t, size_t row, size_t panel, const float *b_next, float *y,                \
+                            size_t y_panel)                                                                            \
     {                                                                                                                  \
-        tile_run(t, row, panel, y, y_panel, mr, np, nv, ahead);                                                        \
+        tile_run(t, row, panel, b_next, y, y_panel, mr, np, nv, ahead);                                                \
     }
 
 /* The includer lists the row counts: TILE_ROWS(X) X(1) X(2) ... X(TILE_MR). */
-#define TILE_WHOLE(mr) TILE_FN(tile_whole, mr, 1, TILE_NV, false)
+#define TILE_WHOLE(mr) TILE_FN(tile_whole, mr, 1, TILE_NV, TILE_FETCH_NONE)
 #define TILE_WHOLE_NAME(mr) tile_whole_##mr,
 TILE_ROWS(TILE_WHOLE)
 static TileFn *const tile_whole[] = { TILE_ROWS(TILE_WHOLE_NAME) };
 
 /* For the first panel, which meets its rows of A uncached. */
-#define TILE_FIRST(mr) TILE_FN(tile_first, mr, 1, TILE_NV, true)
+#define TILE_FIRST(mr) TILE_FN(tile_first, mr, 1, TILE_NV, TILE_FETCH_A)
 #define TILE_FIRST_NAME(mr) tile_first_##mr,
 TILE_ROWS(TILE_FIRST)
 static TileFn *const tile_first[] = { TILE_ROWS(TILE_FIRST_NAME) };
 
+/* Where weights stream: the next panel arrives while this one is used. */
+#define TILE_STREAM(mr) TILE_FN(tile_stream, mr, 1, TILE_NV, TILE_FETCH_B)
+#define TILE_STREAM_NAME(mr) tile_stream_##mr,
+TILE_ROWS(TILE_STREAM)
+static TileFn *const tile_stream[] = { TILE_ROWS(TILE_STREAM_NAME) };
+
 /* For a last panel with at most half its columns. */
-#define TILE_HALF(mr) TILE_FN(tile_half, mr, 1, TILE_NV / 2, true)
+#define TILE_HALF(mr) TILE_FN(tile_half, mr, 1, TILE_NV / 2, TILE_FETCH_A)
 #define TILE_HALF_NAME(mr) tile_half_##mr,
 TILE_ROWS(TILE_HALF)
 static TileFn *const tile_half[] = { TILE_ROWS(TILE_HALF_NAME) };
 
 /* Few rows: several panels at a time keep enough chains and enough streams of B in flight. */
-TILE_FN(tile_few, 1, 4, TILE_NV, false)
-TILE_FN(tile_few, 2, 2, TILE_NV, false)
+TILE_FN(tile_few, 1, 4, TILE_NV, TILE_FETCH_NONE)
+TILE_FN(tile_few, 2, 2, TILE_NV, TILE_FETCH_NONE)
 static TileFn *const tile_few[] = { tile_few_1, tile_few_2 };
 
 /* Rows [row, row+mr) of panels [p, p+np), by whichever way out they need. */
-static void tile_call(const GemmTile *t, TileFn *fn, size_t row, size_t mr, size_t p, size_t np, size_t width)
+static void tile_call(const GemmTile *t, TileFn *fn, size_t row, size_t mr, size_t p, size_t np, const float *b_next,
+                      size_t width)
 {
     size_t col = p * TILE_NR;
     if (!t->last) {
-        fn(t, row, p, t->part + (p * t->rows + row) * TILE_NR, t->rows * TILE_NR);
+        fn(t, row, p, b_next, t->part + (p * t->rows + row) * TILE_NR, t->rows * TILE_NR);
     } else if (epilogue_is_simple(t->epi) && t->cols - col >= width) {
-        fn(t, row, p, NULL, 0);
+        fn(t, row, p, b_next, NULL, 0);
     } else {
         float sums[TILE_ACC * VW];
-        fn(t, row, p, sums, mr * TILE_NR);
+        fn(t, row, p, b_next, sums, mr * TILE_NR);
         for (size_t q = 0; q < np; q++, col += TILE_NR)
             epilogue_block(t->epi, sums + q * mr * TILE_NR, TILE_NR, t->c + row * t->ldc + col, t->ldc, row, col, mr,
                            t->cols - col < TILE_NR ? t->cols - col : TILE_NR);
@@ -151,17 +166,23 @@ void ISA(sdx_gemm_f32_tile)(const GemmTile *t)
     for (size_t p = 0, np = 1; p < t->npanel; p += np) {
         if (t->rows <= 2 && t->npanel - p >= TILE_FEW / t->rows) {
             np = TILE_FEW / t->rows;
-            tile_call(t, tile_few[t->rows - 1], 0, t->rows, p, np, np * TILE_NR);
+            tile_call(t, tile_few[t->rows - 1], 0, t->rows, p, np, NULL, np * TILE_NR);
             continue;
         }
         np = 1;
         bool half = t->cols - p * TILE_NR <= TILE_NR / 2;
+        const float *b_next = t->b_next ? t->b_next + p * t->b_panel : NULL;
         for (size_t i = 0, row = 0, mr; i < blocks; i++, row += mr) {
             mr = (t->rows - row + blocks - i - 1) / (blocks - i); /* near-equal: 29 = 10 + 10 + 9 */
-            TileFn *fn = half                                     ? tile_half[mr - 1]
-                         : p == 0 && !t->cached && i + 1 < blocks ? tile_first[mr - 1]
-                                                                  : tile_whole[mr - 1];
-            tile_call(t, fn, row, mr, p, 1, half ? TILE_NR / 2 : TILE_NR);
+            TileFn *fn = tile_whole[mr - 1];
+            if (half)
+                fn = tile_half[mr - 1];
+            else if (b_next)
+                fn = tile_stream[mr - 1];
+            else if (p == 0 && !t->cached && i + 1 < blocks)
+                fn = tile_first[mr - 1];
+            tile_call(t, fn, row, mr, p, 1, b_next, half ? TILE_NR / 2 : TILE_NR);
+            if (b_next) b_next += t->nseg * t->seglen * t->b_step;
         }
     }
 }
