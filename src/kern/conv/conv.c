@@ -16,7 +16,9 @@ static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 bool sdx_conv_f32_pack_size(const Kern *kern, size_t groups, size_t c_in, size_t c_out, size_t taps, size_t *nfloats)
 {
     size_t k, one;
-    if (sdx_conv_is_depthwise(groups, c_in, c_out)) return !__builtin_mul_overflow(taps, c_in, nfloats);
+    if (sdx_conv_is_spread(groups, c_in, c_out))
+        return !__builtin_mul_overflow(taps, c_out, nfloats) &&
+               !__builtin_mul_overflow(*nfloats, c_in / groups, nfloats) && *nfloats <= SIZE_MAX / sizeof(float);
     return !__builtin_mul_overflow(c_in / groups, taps, &k) && sdx_gemm_f32_pack_size(kern, k, c_out / groups, &one) &&
            !__builtin_mul_overflow(one, groups, nfloats) && *nfloats <= SIZE_MAX / sizeof(float);
 }
@@ -37,7 +39,8 @@ static void conv_pack_panel(const Kern *kern, const ConvWeights *w, const float 
 {
     size_t nr = kern->gemm_f32_nr, taps = weights_taps(w), total = c_in * taps;
     if (n < nr) memset(panel, 0, total * nr * sizeof *panel);
-    if (w->count[0] * w->count[1] == 1 && w->step[2] == 1 && w->w_c == taps) {
+    if (w->step[2] == 1 && w->step[1] == (ptrdiff_t)w->count[2] &&
+        w->step[0] == (ptrdiff_t)(w->count[1] * w->count[2]) && w->w_c == taps) {
         /* ONNX's order: an output's weights are one run, (c, tap). Transpose blocks of it, then move rows. */
         enum { BLOCK = 4096 }; /* floats */
         float block[BLOCK];
@@ -68,24 +71,20 @@ void sdx_conv_f32_pack_any(const Kern *kern, const ConvWeights *w, size_t groups
                            float *packed)
 {
     float *to = packed;
-    if (sdx_conv_is_depthwise(groups, c_in, c_out)) {
-        for (size_t t = 0; t < weights_taps(w); t++)
-            for (size_t g = 0; g < groups; g++) *to++ = w->w[(ptrdiff_t)(g * w->w_g) + weights_tap(w, t)];
+    size_t nr = kern->gemm_f32_nr, n = c_out / groups, cg = c_in / groups;
+    if (sdx_conv_is_spread(groups, c_in, c_out)) {
+        /* Lines are rows of the kernel, then channels of the group; a line has a weight for each output. */
+        for (size_t line = 0; line < w->count[0] * w->count[1]; line++)
+            for (size_t c = 0; c < cg; c++)
+                for (size_t t = line * w->count[2]; t < (line + 1) * w->count[2]; t++)
+                    for (size_t o = 0; o < c_out; o++)
+                        *to++ = w->w[(ptrdiff_t)(o / n * w->w_g + o % n * w->w_o + c * w->w_c) + weights_tap(w, t)];
     } else {
-        size_t nr = kern->gemm_f32_nr, n = c_out / groups, cg = c_in / groups;
         for (size_t g = 0; g < groups; g++)
             for (size_t o = 0; o < n; o += nr, to += cg * weights_taps(w) * nr)
                 conv_pack_panel(kern, w, w->w + g * w->w_g + o * w->w_o, cg, min_size(nr, n - o), to);
     }
     if (flush) conv_flush(packed, (size_t)(to - packed));
-}
-
-void sdx_conv_f32_pack(const Kern *kern, const float *w, size_t groups, size_t c_in, size_t c_out, size_t taps,
-                       bool flush, float *packed)
-{
-    size_t row = c_in / groups * taps;
-    ConvWeights all = { w, c_out / groups * row, row, taps, { 1, 1, taps }, { 0, 0, 1 } };
-    sdx_conv_f32_pack_any(kern, &all, groups, c_in, c_out, flush, packed);
 }
 
 static size_t conv_taps(const ConvPlan *p) { return p->dim[D].kernel * p->dim[H].kernel * p->dim[W].kernel; }
@@ -107,10 +106,19 @@ bool sdx_conv_f32_weights_size(const Kern *kern, const ConvPlan *p, size_t *nflo
 
 void sdx_conv_f32_weights(const Kern *kern, const ConvPlan *p, const float *w, bool flush, float *packed)
 {
-    if (conv_transforms(kern, p))
+    if (conv_transforms(kern, p)) {
         sdx_winograd_pack(kern, p, w, flush, packed);
-    else
-        sdx_conv_f32_pack(kern, w, p->groups, p->c_in, p->c_out, conv_taps(p), flush, packed);
+        return;
+    }
+    const ConvDim *d = p->dim;
+    size_t row = p->c_in / p->groups * conv_taps(p);
+    ConvWeights all = { w,
+                        p->c_out / p->groups * row,
+                        row,
+                        conv_taps(p),
+                        { d[D].kernel, d[H].kernel, d[W].kernel },
+                        { (ptrdiff_t)(d[H].kernel * d[W].kernel), (ptrdiff_t)d[W].kernel, 1 } };
+    sdx_conv_f32_pack_any(kern, &all, p->groups, p->c_in, p->c_out, flush, packed);
 }
 
 /* ---- running ----------------------------------------------------------------------------------- */
@@ -124,7 +132,7 @@ void sdx_conv_f32_plan(const Kern *kern, ConvPlan *p)
     p->group = 1;
     p->elem = p->x_size = sizeof(float);
     if (!p->batch || !p->c_out || !d[D].out || !d[H].out || !d[W].out) return;
-    if (sdx_conv_is_depthwise(p->groups, p->c_in, p->c_out)) {
+    if (sdx_conv_is_spread(p->groups, p->c_in, p->c_out)) {
         p->method = CONV_DEPTHWISE;
         sdx_depthwise_f32_plan(kern, p);
     } else if (conv_transforms(kern, p)) {

@@ -62,23 +62,21 @@ typedef struct ConvF32 {
     Epilogue epi; /* bias per output channel; rows of `add` are output pixels in order, n first */
 } ConvF32;
 
-/* Both for ONNX weights of a plan whose upper part is set; `taps` is the product of the kernel's extents.
- * Packed weights fit every plan that agrees in sdx_conv_f32_form and in channels, groups and taps. */
+/* Floats that the weights of a plan, whose upper part is set, take when packed; false if the number does
+ * not fit size_t. */
 bool sdx_conv_f32_weights_size(const Kern *kern, const ConvPlan *p, size_t *nfloats);
+
+/* Packs ONNX weights [c_out][c_in/groups][kernel...]. flush: subnormals become zero. The result fits every
+ * plan that agrees in sdx_conv_f32_form, channels, groups and kernel. */
 void sdx_conv_f32_weights(const Kern *kern, const ConvPlan *p, const float *w, bool flush, float *packed);
 
 /* The name of the form of packed weights that a plan wants, for keys of shared weights. */
 const char *sdx_conv_f32_form(const Kern *kern, const ConvPlan *p);
 
-/* The same for plans without may_transform. Floats that the weights take when packed; false if the number does not fit size_t. `taps` is the
- * product of the kernel's extents. */
+/* The same for plans without may_transform and weights in any arrangement: */
 bool sdx_conv_f32_pack_size(const Kern *kern, size_t groups, size_t c_in, size_t c_out, size_t taps, size_t *nfloats);
 
-/* Packs ONNX weights [c_out][c_in/groups][taps]. flush: subnormals become zero. */
-void sdx_conv_f32_pack(const Kern *kern, const float *w, size_t groups, size_t c_in, size_t c_out, size_t taps,
-                       bool flush, float *packed);
-
-/* Weights in any arrangement: for group g, output o and input c of the group, tap (a, b, e) of the packed
+/* For group g, output o and input c of the group, tap (a, b, e) of the packed
  * kernel, count[0..2] taps each way, is at w[g*w_g + o*w_o + c*w_c + a*step[0] + b*step[1] + e*step[2]]. */
 typedef struct ConvWeights {
     const float *w;

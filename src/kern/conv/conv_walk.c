@@ -11,6 +11,11 @@ bool sdx_conv_is_depthwise(size_t groups, size_t c_in, size_t c_out)
     return groups == c_in && groups == c_out && groups > 1;
 }
 
+bool sdx_conv_is_spread(size_t groups, size_t c_in, size_t c_out)
+{
+    return groups > 1 && c_in / groups <= 6 && c_out / groups <= 6;
+}
+
 bool sdx_conv_is_product(const ConvPlan *p)
 {
     const ConvDim *d = p->dim;

@@ -50,6 +50,9 @@ struct ConvWalk {
 
 bool sdx_conv_is_depthwise(size_t groups, size_t c_in, size_t c_out);
 
+/* Do f32 convolutions of this kind use the depthwise kernel: one channel a group, or a few? */
+bool sdx_conv_is_spread(size_t groups, size_t c_in, size_t c_out);
+
 /* Is it a product, with every pixel a row? */
 bool sdx_conv_is_product(const ConvPlan *p);
 

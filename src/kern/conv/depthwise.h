@@ -1,5 +1,8 @@
 /* kern/conv/depthwise.h - convolution where every channel has a kernel of its own, f32, channels last.
- * Used through kern/conv/conv.h. */
+ * Used through kern/conv/conv.h.
+ *
+ * Groups of a few channels run here as well: an image row then becomes one line for each input channel of
+ * the groups, in which every output channel finds its group's value at its own place. */
 #ifndef SDX_KERN_CONV_DEPTHWISE_H
 #define SDX_KERN_CONV_DEPTHWISE_H
 
