@@ -166,10 +166,9 @@ static sdx_status label_from_1(Node *n, Err *err)
     return SDX_OK;
 }
 
-static const OpVer label_vers[] = { { 4, { TS_LABEL } },
-                                    { 2, { TS_I64 | TS_F32 | TS_STR } },
-                                    { 1, { TS_I64 | TS_STR }, label_from_1 },
-                                    { 0 } };
+static const OpVer label_vers[] = {
+    { 4, { TS_LABEL } }, { 2, { TS_I64 | TS_F32 | TS_STR } }, { 1, { TS_I64 | TS_STR }, label_from_1 }, { 0 }
+};
 
 const OpDef sdx_op_ml_LabelEncoder = {
     .name = "LabelEncoder",

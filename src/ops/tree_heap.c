@@ -98,8 +98,7 @@ static inline __attribute__((always_inline)) void heap_sum(const TreeModel *m, i
             heap_sum(m, d, false, x, rows, cols, score, n_targets);                                                    \
         break;
 
-void sdx_tree_heap_sum(const TreeModel *m, const float *x, int64_t rows, int64_t cols, double *score,
-                       int64_t n_targets)
+void sdx_tree_heap_sum(const TreeModel *m, const float *x, int64_t rows, int64_t cols, double *score, int64_t n_targets)
 {
     switch (m->heap_depth) {
         HEAP_DEPTH(1)

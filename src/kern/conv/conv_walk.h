@@ -29,7 +29,8 @@ typedef struct ConvTile {
     size_t nseg, seglen;  /* lanes */
     size_t b, b_panel;    /* lanes, from the beginning of the packed weights */
     size_t npanel;
-    size_t blocks, block; /* where weights are too many to stay cached: how many calls use this panel, which one is it */
+    size_t blocks,
+        block; /* where weights are too many to stay cached: how many calls use this panel, which one is it */
     void *part;
     bool first, last, cached;
     size_t y, pixel, channel; /* first element of the result; its pixel, counted over the batch; its channel */

@@ -149,7 +149,8 @@ void sdx_gemm_f32_chunk(const Kern *kern, const GemmPlan *p, const GemmF32 *g, s
             t.b = g->b + (panel * p->k + k) * nr;
             t.b_panel = p->k * nr;
             size_t blocks = div_up(rows, kern->gemm_f32_mr);
-            if (blocks > 1 && p->k * p->n > sdx_cpu()->l2 / 8) t.b_next = t.b + t.b_panel, t.b_step = div_up(nr, blocks);
+            if (blocks > 1 && p->k * p->n > sdx_cpu()->l2 / 8)
+                t.b_next = t.b + t.b_panel, t.b_step = div_up(nr, blocks);
             t.npanel = npanel;
             t.cols = cols;
             t.part = part;

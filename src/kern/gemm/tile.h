@@ -25,8 +25,8 @@ typedef struct GemmTile {
     const float *b; /* this slice of the first panel: seglen*nseg rows of NR floats */
     size_t b_panel; /* floats from a panel to the next */
     size_t npanel;
-    const float *b_next;    /* what is wanted soon is fetched meanwhile: b_step floats from here for each row */
-    size_t b_step;          /* of the slice that a block of rows passes, further on for each panel; or NULL */
+    const float *b_next; /* what is wanted soon is fetched meanwhile: b_step floats from here for each row */
+    size_t b_step;       /* of the slice that a block of rows passes, further on for each panel; or NULL */
 
     float *part;      /* row r of panel p at part + (p*rows + r)*NR; NULL when first and last */
     bool first, last; /* slice: starts from zero, ends in c */
