@@ -27,10 +27,14 @@ function(sdx_objects target)
     add_library(${target} OBJECT ${ARGN})
     sdx_flags(${target})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-    # Release code is -O2, but for size where speed is not asked: what runs once a session, and the portable
-    # definitions of kernels, which machines with vectors only test against.
+    # Release code is -O2, but for size where speed is not asked: what runs once a session, operators that nobody
+    # waits for, and the portable definitions of kernels, which machines with vectors only test against.
     set(small ${ARGN})
     list(FILTER small INCLUDE REGEX "/src/(graph|onnx|opt|session|api|ort)/|/src/kern/.*_c\\.c$")
+    set(cold "attrs|control|dropout|eval|geometry|gridsample|infer|infer_help|loss|ml[a-z_]*|mt19937|nms|ops|optional|pack|roi|run|scan|sequence|shape|shapes|sig|strings|tree_build|unpool|upgrade|view")
+    set(cold_ops ${ARGN})
+    list(FILTER cold_ops INCLUDE REGEX "/src/ops/(${cold})\\.c$")
+    list(APPEND small ${cold_ops})
     set_source_files_properties(${small} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
     # clang's undefined-behaviour checks take many minutes on fully unrolled tiles. Their portable twins keep them.
     if(SDX_SANITIZE)

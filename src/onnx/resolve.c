@@ -115,6 +115,7 @@ static sdx_status graph_upgrade(Graph *g, void *user, Err *err)
             return status;
         }
         TRY(sdx_node_parse(n, err));
+        TRY(sdx_op_check_inputs(n, err));
         TRY(bind_outputs(n, scratch, err));
     }
     return SDX_OK;

@@ -167,7 +167,10 @@ static sdx_status label_from_1(Node *n, Err *err)
 }
 
 static const OpVer label_vers[] = {
-    { 4, { TS_LABEL } }, { 2, { TS_I64 | TS_F32 | TS_STR } }, { 1, { TS_I64 | TS_STR }, label_from_1 }, { 0 }
+    { 4, { TS_LABEL, TS_LABEL } },
+    { 2, { TS_I64 | TS_F32 | TS_STR, TS_I64 | TS_F32 | TS_STR } },
+    { 1, { TS_I64 | TS_STR, TS_I64 | TS_STR }, label_from_1 },
+    { 0 },
 };
 
 const OpDef sdx_op_ml_LabelEncoder = {
@@ -214,7 +217,7 @@ static sdx_status category_prepare(Prepare *p)
     return label_state(p, to_int ? strings : ints, to_int ? ints : strings, dflt, true);
 }
 
-static const OpVer category_vers[] = { { 1, { TS_I64 | TS_STR } }, { 0 } };
+static const OpVer category_vers[] = { { 1, { TS_I64 | TS_STR, TS_I64 | TS_STR } }, { 0 } };
 
 const OpDef sdx_op_ml_CategoryMapper = {
     .name = "CategoryMapper",

@@ -263,6 +263,8 @@ sdx_status sdx_node_parse(Node *n, Err *err);
  * no attribute is required; a caller that sets attributes calls sdx_node_parse after it. */
 Node *sdx_node_make(Graph *g, Node *before, const char *domain, const char *op, Value *const *in, int n_in,
                     Value *const *out, int n_out, Err *err);
+/* Checks that the inputs which def->sig requires are there, and none beyond: what needs no types. */
+sdx_status sdx_op_check_inputs(const Node *n, Err *err);
 /* Checks arity and element types of in against def->sig and ver (NULL: the newest row), binds out kinds and elems. */
 sdx_status sdx_op_bind(const Node *n, const OpVer *ver, const Type *const *in, Type *out, Err *err);
 

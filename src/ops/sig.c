@@ -193,6 +193,30 @@ static Type bind_output(const Binding *b, const SigItem *it)
     return t;
 }
 
+sdx_status sdx_op_check_inputs(const Node *n, Err *err)
+{
+    char text[256];
+    const char *s = n->def->sig;
+    int i = 0;
+    while (*s && *s != '-') {
+        SigItem it;
+        s = item_read(s, &it);
+        if (*s == ',') s++;
+        int first = i;
+        bool may_lack = it.suffix == '?' || it.suffix == '*' || it.suffix == '~';
+        for (; i < n->n_in && (i == first || is_repeated(&it)); i++)
+            if (!n->in[i] && !may_lack)
+                return sdx_fail(err, SDX_INVALID_MODEL, "%s: input %d is missing", sdx_node_text(n, text, sizeof text),
+                                i);
+        if (i == first && !may_lack)
+            return sdx_fail(err, SDX_INVALID_MODEL, "%s: has %d inputs, too few for %s",
+                            sdx_node_text(n, text, sizeof text), n->n_in, n->def->sig);
+    }
+    if (i == n->n_in) return SDX_OK;
+    return sdx_fail(err, SDX_INVALID_MODEL, "%s: has %d inputs, too many for %s", sdx_node_text(n, text, sizeof text),
+                    n->n_in, n->def->sig);
+}
+
 sdx_status sdx_op_bind(const Node *n, const OpVer *ver, const Type *const *in, Type *out, Err *err)
 {
     Binding b = { .n = n, .ver = ver ? ver : n->def->vers, .err = err };
