@@ -31,7 +31,7 @@ function(sdx_objects target)
     # waits for, and the portable definitions of kernels, which machines with vectors only test against.
     set(small ${ARGN})
     list(FILTER small INCLUDE REGEX "/src/(graph|onnx|opt|session|api|ort)/|/src/kern/.*_c\\.c$")
-    set(cold "attrs|control|dropout|eval|geometry|gridsample|infer|infer_help|loss|ml[a-z_]*|mt19937|nms|ops|optional|pack|roi|run|scan|sequence|shape|shapes|sig|strings|tree_build|unpool|upgrade|view")
+    set(cold "attrs|control|deformconv|dropout|eval|geometry|gridsample|infer|infer_help|lookup|loss|ml[a-z_]*|mt19937|nms|ops|optimizer|optional|pack|random|roi|run|scan|sequence|shape|shapes|sig|strings|tfidf|tree_build|unpool|upgrade|view")
     set(cold_ops ${ARGN})
     list(FILTER cold_ops INCLUDE REGEX "/src/ops/(${cold})\\.c$")
     list(APPEND small ${cold_ops})

@@ -12,9 +12,12 @@ typedef struct DeformAttrs {
     WindowAttrs win;
     int64_t group, offset_group;
 } DeformAttrs;
-static const AttrSpec deform_attrs[] = { OP_INTS(WindowAttrs, kernel_shape), OP_INTS(WindowAttrs, strides),
-                                         OP_INTS(WindowAttrs, pads),         OP_WINDOW_DILATIONS,
-                                         OP_INT(DeformAttrs, group, 1),      OP_INT(DeformAttrs, offset_group, 1),
+static const AttrSpec deform_attrs[] = { OP_INTS(WindowAttrs, kernel_shape),
+                                         OP_INTS(WindowAttrs, strides),
+                                         OP_INTS(WindowAttrs, pads),
+                                         OP_WINDOW_DILATIONS,
+                                         OP_INT(DeformAttrs, group, 1),
+                                         OP_INT(DeformAttrs, offset_group, 1),
                                          OP_ATTR_END };
 
 static sdx_status deform_infer(Infer *c)
@@ -50,9 +53,11 @@ static sdx_status deform_prepare(Prepare *p)
     const WinAxis *ax = d->win.ax;
     int64_t c = x->dims[1], taps = w->dims[2] * w->dims[3], moved;
     if (c % a->group || w->dims[0] % a->group || c % a->offset_group || w->dims[1] != c / a->group)
-        return sdx_prepare_fail(p, SDX_INVALID_MODEL, "%lld channels, W of %lld x %lld, group %lld and offset_group %lld "
-                                "do not fit", (long long)c, (long long)w->dims[0], (long long)w->dims[1],
-                                (long long)a->group, (long long)a->offset_group);
+        return sdx_prepare_fail(p, SDX_INVALID_MODEL,
+                                "%lld channels, W of %lld x %lld, group %lld and offset_group %lld "
+                                "do not fit",
+                                (long long)c, (long long)w->dims[0], (long long)w->dims[1], (long long)a->group,
+                                (long long)a->offset_group);
     bool fits = sdx_mul_i64(&moved, a->offset_group, taps) && moved <= INT32_MAX &&
                 dims_are(&p->in[2]->t, x->dims[0], 2 * moved, ax[0].out, ax[1].out);
     if (p->n_in > 4 && p->in[4]) fits = fits && dims_are(&p->in[4]->t, x->dims[0], moved, ax[0].out, ax[1].out);

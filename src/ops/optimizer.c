@@ -26,7 +26,8 @@ static sdx_status opt_infer(Infer *c, int kinds)
     int n = (c->n_in - 2) / kinds;
     if (n < 1 || (c->n_in - 2) % kinds)
         return sdx_infer_fail(c, "after R and T come %d inputs; they must be a multiple of %d", c->n_in - 2, kinds);
-    if (c->n_out != n * (kinds - 1)) return sdx_infer_fail(c, "there are %d outputs, not %d", c->n_out, n * (kinds - 1));
+    if (c->n_out != n * (kinds - 1))
+        return sdx_infer_fail(c, "there are %d outputs, not %d", c->n_out, n * (kinds - 1));
     for (int i = 0; i < kinds * n; i++) {
         const Shape *x = infer_shape(c, 2 + i % n), *s = infer_shape(c, 2 + i);
         if (!infer_has(c, 2 + i)) return sdx_infer_fail(c, "input %d is missing", 2 + i);

@@ -146,7 +146,7 @@ static sdx_status uniform_run(Run *r)
 #define RANDOM_DTYPE(dflt) OP_INT(RandomAttrs, dtype, dflt)
 
 static const OpVer random_vers[] = { { 22, { TS_FLTB } }, { 1, { TS_FLT } }, { 0 } };
-static const OpVer like_vers[] = { { 22, { TS_BASIC | TS_BF16 } }, { 1, { TS_BASIC } }, { 0 } };
+static const OpVer like_vers[] = { { 22, { TS_BASIC | TS_BF16, TS_FLTB } }, { 1, { TS_BASIC, TS_FLT } }, { 0 } };
 
 static const AttrSpec normal_attrs[] = { RANDOM_SHAPE, RANDOM_DTYPE(DT_FLOAT), RANDOM_NORMAL, OP_ATTR_END };
 static const AttrSpec normal_like_attrs[] = { RANDOM_DTYPE(OP_INT_ABSENT), RANDOM_NORMAL, OP_ATTR_END };
@@ -184,7 +184,9 @@ static sdx_status bernoulli_run(Run *r)
     return SDX_OK;
 }
 
-static const OpVer bernoulli_vers[] = { { 22, { TS_FLTB } }, { 15, { TS_FLT } }, { 0 } };
+static const OpVer bernoulli_vers[] = { { 22, { TS_FLTB, TS_NUMB | TS_BOOL } },
+                                        { 15, { TS_FLT, TS_NUMB | TS_BOOL } },
+                                        { 0 } };
 static const AttrSpec bernoulli_attrs[] = { RANDOM_DTYPE(OP_INT_ABSENT), RANDOM_SEED, OP_ATTR_END };
 RANDOM_OP(Bernoulli, "T->U", bernoulli_attrs, bernoulli_vers, bernoulli_infer, bernoulli_run)
 
@@ -245,5 +247,5 @@ static sdx_status multinomial_run(Run *r)
 
 static const AttrSpec multinomial_attrs[] = { RANDOM_DTYPE(DT_INT32), OP_INT(RandomAttrs, sample_size, 1), RANDOM_SEED,
                                               OP_ATTR_END };
-static const OpVer multinomial_vers[] = { { 22, { TS_FLTB } }, { 7, { TS_FLT } }, { 0 } };
+static const OpVer multinomial_vers[] = { { 22, { TS_FLTB, TS_IDX } }, { 7, { TS_FLT, TS_IDX } }, { 0 } };
 RANDOM_OP(Multinomial, "T->U", multinomial_attrs, multinomial_vers, multinomial_infer, multinomial_run)

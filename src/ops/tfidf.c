@@ -61,8 +61,9 @@ static sdx_status tfidf_check(const Infer *c, const TfidfAttrs *a)
     for (int64_t g = 1; g <= a->ngram_counts.n; g++) {
         int64_t from = grams_begin(a, g), to = grams_begin(a, g + 1);
         if (from < 0 || to < from || to > pool_size(a) || (to - from) % g)
-            return sdx_infer_fail(c, "ngram_counts gives [%" PRId64 ", %" PRId64 ") of %" PRId64
-                                     " items to grams of %" PRId64, from, to, pool_size(a), g);
+            return sdx_infer_fail(
+                c, "ngram_counts gives [%" PRId64 ", %" PRId64 ") of %" PRId64 " items to grams of %" PRId64, from, to,
+                pool_size(a), g);
         grams += (to - from) / g;
     }
     if (grams != a->ngram_indexes.n || (a->weights.n && a->weights.n != grams))
