@@ -30,8 +30,8 @@ function(sdx_objects target)
     # Release code is -O2, but for size where speed is not asked: what runs once a session, operators that nobody
     # waits for, and the portable definitions of kernels, which machines with vectors only test against.
     set(small ${ARGN})
-    list(FILTER small INCLUDE REGEX "/src/(graph|onnx|opt|session|api|ort)/|/src/kern/.*_c\\.c$")
-    set(cold "attrs|control|deformconv|dropout|eval|geometry|gridsample|infer|infer_help|lookup|loss|ml[a-z_]*|mt19937|nms|ops|optimizer|optional|pack|random|roi|run|scan|sequence|shape|shapes|sig|strings|tfidf|tree_build|unpool|upgrade|view")
+    list(FILTER small INCLUDE REGEX "/src/(graph|onnx|opt|session|api|ort|tensor)/|/src/ep/.*(qdq|layout|fuse|rewrites|prog|plan|place|plan_cache|cpu_ep|ep)\\.c$|/src/kern/.*(_c|reduce_types|map1_f64)\\.c$")
+    set(cold "attrs|control|deformconv|dropout|einsum|eval|geometry|gridsample|infer|infer_help|lookup|loss|ml[a-z_]*|mt19937|nms|op_if|ops|optimizer|optional|pack|random|roi|run|scan|select|sequence|shape|shapes|sig|strings|tfidf|tree_build|unpool|upgrade|view")
     set(cold_ops ${ARGN})
     list(FILTER cold_ops INCLUDE REGEX "/src/ops/(${cold})\\.c$")
     list(APPEND small ${cold_ops})
