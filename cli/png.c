@@ -166,6 +166,10 @@ const char *sdx_png_read(Image *image, const uint8_t *bytes, size_t nbytes)
         for (int k = 0; k < (p.interlace ? 7 : 1); k++)
             ndata += (row_bytes(&p, pass_size(p.width, pass[k].x0, pass[k].dx)) + 1) *
                      pass_size(p.height, pass[k].y0, pass[k].dy);
+        /* DEFLATE expands at most 1032 times: sizes that no data stands behind take no memory. */
+        if (ndata / 1032 > nz) why = "the pixel data is too short for the size";
+    }
+    if (why == NULL) {
         image->width = (int)p.width;
         image->height = (int)p.height;
         image->channels = p.colour == 3 ? (p.has_alpha ? 4 : 3) : p.channels;
