@@ -5,12 +5,14 @@
 #ifndef SDX_EP_EP_H
 #define SDX_EP_EP_H
 
+#include "base/recycle.h"
 #include "opt/opt.h"
 
 typedef struct EpApi EpApi;
 
 typedef struct EpConfig {
     const Alloc *alloc;
+    Recycler *results; /* for large results; NULL: alloc */
     const Kern *kern;
     OptOptions opt;
     Pool *pool;

@@ -126,7 +126,9 @@ static sdx_status open_fill(Session *s, const SessionOptions *o, Err *err)
     TRY(sdx_opt_run(s->model, &opt, err));
     TRY(list_inputs(s, err));
     TRY(sdx_packs_create(s->alloc, s->model->owners, s->model->n_owners, &s->packs, err));
+    if (s->alloc == &sdx_alloc_default) s->results = sdx_recycler_create(s->alloc);
     EpConfig cfg = { .alloc = s->alloc,
+                     .results = s->results,
                      .kern = kern,
                      .opt = opt,
                      .pool = s->pool,
@@ -184,6 +186,7 @@ void sdx_ses_close(Session *s)
     sdx_model_destroy(s->model);
     sdx_arena_fini(&s->arena);
     sdx_pool_release(s->pool);
+    sdx_recycler_release(s->results);
     sdx_free(s->alloc, s);
 }
 
@@ -193,6 +196,7 @@ void sdx_ses_trim(Session *s)
         sdx_plan_cache_trim(&s->parts[i].plans);
         if (s->parts[i].api->trim) s->parts[i].api->trim(s->parts[i].prog);
     }
+    sdx_recycler_trim(s->results);
 }
 
 /* -- what is inside ------------------------------------------------------------------------------------------------- */

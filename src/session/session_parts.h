@@ -30,6 +30,7 @@ struct Session {
     Model *model;
     Arena arena;
     Pool *pool;
+    Recycler *results; /* NULL over a host's allocator, which has its own ways */
     PackCache *packs;
     size_t max_bytes;
     int plan_cache;

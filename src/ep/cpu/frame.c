@@ -142,6 +142,14 @@ static const Datum *out_source(Frame *f, const EpIo *io, const PlanOut *out)
     return out->kind == OUT_INPUT ? io->in[out->input] : frame_in(f, out->slot);
 }
 
+/* Where a result t of the whole run is allocated. */
+static const Alloc *result_alloc(const EpConfig *cfg, const Tensor *t)
+{
+    size_t nbytes;
+    bool large = cfg->results && sdx_tensor_nbytes(t, &nbytes) && nbytes >= SDX_RECYCLE_MIN;
+    return large ? sdx_recycler_alloc(cfg->results) : cfg->alloc;
+}
+
 /* Memory of the outputs whose shape is known, before the first step. */
 static sdx_status outs_begin(Frame *f, const EpIo *io, const Alloc *a, bool nested)
 {
@@ -159,7 +167,8 @@ static sdx_status outs_begin(Frame *f, const EpIo *io, const Alloc *a, bool nest
             continue;
         }
         if (is_string) continue; /* copied with its bytes at the end */
-        TRY(sdx_datum_tensor(&f->outs[o], a, src->t.dtype, src->t.rank, src->t.dims, &f->err));
+        const Alloc *from = nested ? a : result_alloc(&p->prog->ep->cfg, &src->t);
+        TRY(sdx_datum_tensor(&f->outs[o], from, src->t.dtype, src->t.rank, src->t.dims, &f->err));
     }
     for (int i = 0; i < p->n_out_patches; i++) {
         const Patch *patch = &p->out_patches[i];
