@@ -19,21 +19,15 @@ V_INLINE void dw_finish(const Depthwise *d, size_t row, size_t col, size_t c, vf
 {
     const Epilogue *e = d->epi;
     float *y = d->y + row * d->ldrow + col * d->ldy + c;
-    size_t pixel = row * d->out + col;
-    if (n < VW || !epilogue_is_simple(e)) {
+    if (n < VW || e->add || !epilogue_is_simple(e)) {
         float block[DW_COLS * VW];
         V_UNROLL for (int q = 0; q < t; q++) v_store(block + q * VW, acc[q]);
-        epilogue_block(e, block, VW, y, d->ldy, pixel, c, (size_t)t, n);
+        epilogue_block(e, block, VW, y, d->ldy, row * d->out + col, c, (size_t)t, n);
         return;
     }
     if (e->bias) {
         vf32 bias = v_load(e->bias + c);
         V_UNROLL for (int q = 0; q < t; q++) acc[q] = v_add(acc[q], bias);
-    }
-    if (e->add) {
-        const float *add = e->add + pixel * e->ldadd + c;
-        vf32 beta = v_set(e->beta);
-        V_UNROLL for (int q = 0; q < t; q++) acc[q] = v_add(acc[q], v_mul(v_load(add + q * e->ldadd), beta));
     }
     if (e->act == SDX_ACT_RELU) {
         V_UNROLL for (int q = 0; q < t; q++) acc[q] = v_relu(acc[q]);

@@ -65,7 +65,6 @@ void sdx_gemm_cut(size_t mr, size_t nr, size_t usual_kc, GemmPlan *p)
 {
     size_t panels = div_up(p->n, nr), l2 = sdx_cpu()->l2;
     p->chunks = p->scratch = 0;
-    p->max_rows = 0;
     if (!p->m || !p->n) return;
 
     /* Slices of equal length; up to half more than the usual one rather than two short ones. */
@@ -126,7 +125,6 @@ void sdx_gemm_f32_chunk(const Kern *kern, const GemmPlan *p, const GemmF32 *g, s
         .ldc = p->ldc,
         .rows = rows,
         .epi = &epi,
-        .max_rows = p->max_rows,
     };
     for (size_t k = 0; k == 0 || k < p->k; k += p->kc) {
         size_t kc = min_size(p->kc, p->k - k);

@@ -37,7 +37,6 @@ typedef struct GemmPlan {
 
     size_t mb, nb, kc; /* rows, panels of a chunk; length of a slice of k */
     bool copy_a;       /* a is brought into rows that do not collide in the cache */
-    unsigned max_rows; /* see GemmTile */
 } GemmPlan;
 
 /* One product under a plan. c must not overlap a or b; epi.add may be c itself, row for row. */

@@ -9,6 +9,7 @@
 #define TILE_NV 2
 #define TILE_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #include "kern/gemm/tile_body.h"
+#include "kern/gemm/epilogue_block_body.h"
 
 /* Columns c..c+3 of rows r and r+4: one row in each 128-bit lane. */
 V_INLINE __m256 transpose_load(const float *p, size_t ld)

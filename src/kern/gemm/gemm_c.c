@@ -4,7 +4,7 @@
 #define ISA_C
 #include "kern/isa_begin.h"
 #include "kern/simd/c.h"
-#include "kern/gemm/epilogue_body.h"
+#include "kern/gemm/epilogue_block_body.h"
 #include "kern/gemm/tile.h"
 
 enum { TILE_MR = 4, TILE_NR = 16 };

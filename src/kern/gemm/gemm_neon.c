@@ -9,6 +9,7 @@
 #define TILE_NV 4
 #define TILE_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #include "kern/gemm/tile_body.h"
+#include "kern/gemm/epilogue_block_body.h"
 
 #define T_ROWS 4
 V_INLINE void transpose_block(float *dst, size_t ldd, const float *src, size_t lds)

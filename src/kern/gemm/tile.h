@@ -36,7 +36,6 @@ typedef struct GemmTile {
     size_t rows;
     size_t cols;         /* of all panels together, at most npanel*NR */
     const Epilogue *epi; /* bias and add already point to the first row and column */
-    unsigned max_rows;   /* at most so many rows in flight; 0: as many as the registers hold */
     bool cached;         /* these rows of A were used a moment ago */
 } GemmTile;
 

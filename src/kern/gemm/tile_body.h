@@ -15,9 +15,6 @@ enum {
     TILE_AHEAD = 1024 / sizeof(float), /* B is fetched so far ahead of its loads */
 };
 
-/* What a tile fetches for later besides its own panel: nothing, the next rows of A, GemmTile's b_next. */
-enum { TILE_FETCH_NONE, TILE_FETCH_A, TILE_FETCH_B };
-
 /* A register tile is mr rows times np panels; of each panel the first nv vectors. The three counts are
  * constants, so that every loop over them unrolls and `acc` is registers. */
 #define TILE_EACH_COLUMN V_UNROLL for (int p = 0; p < np; p++) V_UNROLL for (int j = 0; j < nv; j++)
@@ -54,9 +51,10 @@ V_INLINE void tile_finish(const GemmTile *t, size_t row, size_t panel, vf32 *acc
 }
 
 /* Sums go through the frequent epilogue to c, or, when y is not NULL, as they are to y: row r of the
- * p-th panel at y + p*y_panel + r*TILE_NR. */
+ * p-th panel at y + p*y_panel + r*TILE_NR. ahead: fetches for later from b_next, or, where that is NULL, the rows of the
+ * next tile, 16 of them a cache line each while k moves by one line. */
 V_INLINE void tile_run(const GemmTile *t, size_t row, size_t panel, const float *b_next, float *y, size_t y_panel,
-                       const int mr, const int np, const int nv, const int ahead)
+                       const int mr, const int np, const int nv, const bool ahead)
 {
     vf32 acc[TILE_ACC];
     if (t->first) {
@@ -66,11 +64,12 @@ V_INLINE void tile_run(const GemmTile *t, size_t row, size_t panel, const float 
         TILE_EACH_COLUMN TILE_EACH_ROW TILE_AT(r) = v_load(part + p * t->rows * TILE_NR + r * TILE_NR + j * VW);
     }
 
-    const size_t lda = t->lda, b_panel = t->b_panel, b_step = t->b_step, seglen = t->seglen;
+    const size_t lda = t->lda, b_panel = t->b_panel, seglen = t->seglen;
     const float *b = t->b + panel * b_panel;
     for (size_t s = 0; s < t->nseg; s++) {
-        const float *a0 = (const float *)(const void *)((const char *)t->a + t->seg[s]) + row * lda,
-                    *next = a0 + mr * lda;
+        const float *a0 = (const float *)(const void *)((const char *)t->a + t->seg[s]) + row * lda;
+        const float *later = b_next ? b_next + s * seglen * t->b_step : a0 + mr * lda;
+        const size_t lines = b_next ? SIZE_MAX : 15, step = b_next ? t->b_step : lda;
         /* Three rows a pointer: an x86 address adds one scaled index, and 14 pointers are too many. */
         const float *a[TILE_PTRS];
         V_UNROLL for (int g = 0; g < (mr + 2) / 3; g++) a[g] = a0 + (size_t)g * 3 * lda;
@@ -81,12 +80,7 @@ V_INLINE void tile_run(const GemmTile *t, size_t row, size_t panel, const float 
                 bv[p * nv + j] = v_load(b + p * b_panel + j * VW);
                 if (j * VW * sizeof(float) % 64 == 0) __builtin_prefetch(b + p * b_panel + j * VW + TILE_AHEAD);
             }
-            /* The rows of the next tile, 16 of them a cache line each while k moves by one line. */
-            if (ahead == TILE_FETCH_A) __builtin_prefetch(next + (k % 16) * lda + (k - k % 16), 0, 2);
-            if (ahead == TILE_FETCH_B) {
-                __builtin_prefetch(b_next, 0, 2);
-                b_next += b_step;
-            }
+            if (ahead) __builtin_prefetch(later + (k & lines) * step + (k & ~lines), 0, 2);
             TILE_EACH_ROW
             {
                 vf32 x = v_set(a[r / 3][k + (size_t)(r % 3) * lda]);
@@ -112,32 +106,27 @@ typedef void TileFn(const GemmTile *t, size_t row, size_t panel, const float *b_
     }
 
 /* The includer lists the row counts: TILE_ROWS(X) X(1) X(2) ... X(TILE_MR). */
-#define TILE_WHOLE(mr) TILE_FN(tile_whole, mr, 1, TILE_NV, TILE_FETCH_NONE)
+#define TILE_WHOLE(mr) TILE_FN(tile_whole, mr, 1, TILE_NV, false)
 #define TILE_WHOLE_NAME(mr) tile_whole_##mr,
 TILE_ROWS(TILE_WHOLE)
 static TileFn *const tile_whole[] = { TILE_ROWS(TILE_WHOLE_NAME) };
 
-/* For the first panel, which meets its rows of A uncached. */
-#define TILE_FIRST(mr) TILE_FN(tile_first, mr, 1, TILE_NV, TILE_FETCH_A)
-#define TILE_FIRST_NAME(mr) tile_first_##mr,
-TILE_ROWS(TILE_FIRST)
-static TileFn *const tile_first[] = { TILE_ROWS(TILE_FIRST_NAME) };
-
-/* Where weights stream: the next panel arrives while this one is used. */
-#define TILE_STREAM(mr) TILE_FN(tile_stream, mr, 1, TILE_NV, TILE_FETCH_B)
-#define TILE_STREAM_NAME(mr) tile_stream_##mr,
-TILE_ROWS(TILE_STREAM)
-static TileFn *const tile_stream[] = { TILE_ROWS(TILE_STREAM_NAME) };
+/* For the first panel, which meets its rows of A uncached, and where weights stream: the next panel arrives while this
+ * one is used. */
+#define TILE_AHEAD_FN(mr) TILE_FN(tile_ahead, mr, 1, TILE_NV, true)
+#define TILE_AHEAD_NAME(mr) tile_ahead_##mr,
+TILE_ROWS(TILE_AHEAD_FN)
+static TileFn *const tile_ahead[] = { TILE_ROWS(TILE_AHEAD_NAME) };
 
 /* For a last panel with at most half its columns. */
-#define TILE_HALF(mr) TILE_FN(tile_half, mr, 1, TILE_NV / 2, TILE_FETCH_A)
+#define TILE_HALF(mr) TILE_FN(tile_half, mr, 1, TILE_NV / 2, true)
 #define TILE_HALF_NAME(mr) tile_half_##mr,
 TILE_ROWS(TILE_HALF)
 static TileFn *const tile_half[] = { TILE_ROWS(TILE_HALF_NAME) };
 
 /* Few rows: several panels at a time keep enough chains and enough streams of B in flight. */
-TILE_FN(tile_few, 1, 4, TILE_NV, TILE_FETCH_NONE)
-TILE_FN(tile_few, 2, 2, TILE_NV, TILE_FETCH_NONE)
+TILE_FN(tile_few, 1, 4, TILE_NV, false)
+TILE_FN(tile_few, 2, 2, TILE_NV, false)
 static TileFn *const tile_few[] = { tile_few_1, tile_few_2 };
 
 /* Rows [row, row+mr) of panels [p, p+np), by whichever way out they need. */
@@ -161,8 +150,7 @@ static void tile_call(const GemmTile *t, TileFn *fn, size_t row, size_t mr, size
 void ISA(sdx_gemm_f32_tile)(const GemmTile *t);
 void ISA(sdx_gemm_f32_tile)(const GemmTile *t)
 {
-    size_t max = t->max_rows && t->max_rows < TILE_MR ? t->max_rows : TILE_MR;
-    size_t blocks = (t->rows + max - 1) / max;
+    size_t blocks = (t->rows + TILE_MR - 1) / TILE_MR;
     for (size_t p = 0, np = 1; p < t->npanel; p += np) {
         if (t->rows <= 2 && t->npanel - p >= TILE_FEW / t->rows) {
             np = TILE_FEW / t->rows;
@@ -177,10 +165,8 @@ void ISA(sdx_gemm_f32_tile)(const GemmTile *t)
             TileFn *fn = tile_whole[mr - 1];
             if (half)
                 fn = tile_half[mr - 1];
-            else if (b_next)
-                fn = tile_stream[mr - 1];
-            else if (p == 0 && !t->cached && i + 1 < blocks)
-                fn = tile_first[mr - 1];
+            else if (b_next || (p == 0 && !t->cached && i + 1 < blocks))
+                fn = tile_ahead[mr - 1];
             tile_call(t, fn, row, mr, p, 1, b_next, half ? TILE_NR / 2 : TILE_NR);
             if (b_next) b_next += t->nseg * t->seglen * t->b_step;
         }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define VW 16
+#define V_NAME(name) name##_avx512 /* of functions that every level with this vocabulary shares */
 #define V_INLINE static inline __attribute__((unused, always_inline))
 #define V_UNROLL _Pragma("GCC unroll 16")
 

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #define VW 1
+#define V_NAME(name) name##_c /* of functions that every level with this vocabulary shares */
 #define V_INLINE static inline __attribute__((unused))
 #define V_UNROLL /* before a loop over registers */
 
