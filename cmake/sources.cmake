@@ -31,7 +31,7 @@ function(sdx_objects target)
     # waits for, and the portable definitions of kernels, which machines with vectors only test against.
     set(small ${ARGN})
     list(FILTER small INCLUDE REGEX "/src/(graph|onnx|opt|session|api|ort|tensor)/|/src/ep/.*(qdq|layout|fuse|rewrites|prog|plan|place|plan_cache|cpu_ep|ep)\\.c$|/src/kern/.*(_c|reduce_types|map1_f64)\\.c$")
-    set(cold "attrs|control|deformconv|dropout|einsum|eval|geometry|gridsample|infer|infer_help|lookup|loss|ml[a-z_]*|mt19937|nms|op_if|ops|optimizer|optional|pack|random|roi|run|scan|select|sequence|shape|shapes|sig|strings|tfidf|tree_build|unpool|upgrade|view")
+    set(cold "attrs|batchnorm|clip|concat|control|conv_plan|deformconv|dropout|dynamic_lstm|einsum|eval|expand|fill|geometry|globalpool|gridsample|groupnorm|index|infer|infer_help|lookup|loss|lrn|ml[a-z_]*|mt19937|nhwc|nms|op_if|ops|optimizer|optional|pack|pad|product|qadd|random|reduce|reverse|roi|run|scan|scatter|select|sequence|shape|shapes|sig|slice|storage|strided|strings|tfidf|transpose|tree_build|unpool|upgrade|variadic|view|where|window")
     set(cold_ops ${ARGN})
     list(FILTER cold_ops INCLUDE REGEX "/src/ops/(${cold})\\.c$")
     list(APPEND small ${cold_ops})
