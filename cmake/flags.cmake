@@ -31,6 +31,7 @@ endif()
 if(SDX_SANITIZE)
   add_compile_options(-fsanitize=${SDX_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${SDX_SANITIZE})
+  add_compile_definitions(SDX_SANITIZED)
 endif()
 if(SDX_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link) # coverage, by which libFuzzer finds its way

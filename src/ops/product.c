@@ -5,6 +5,8 @@
 #include "base/fpenv.h"
 #include "base/size.h"
 
+enum { GRAIN = 65536 }; /* multiply-adds that are worth another thread */
+
 typedef struct PackArgs {
     const Kern *kern;
     const Product *q;
@@ -54,6 +56,8 @@ sdx_status sdx_product_plan(Prepare *p, Product *q)
     q->flush = p->flush_subnormals;
     q->batches = sdx_dims_product(q->dims, 0, q->n_batch);
     sdx_gemm_f32_plan(p->kern, &q->plan);
+    double work = (double)q->plan.m * (double)q->plan.n * (double)q->plan.k / (double)(q->plan.chunks + 1);
+    q->grain = work >= GRAIN ? 1 : (int64_t)(GRAIN / (work + 1)) + 1;
     q->worker_scratch = sdx_round_up(q->plan.scratch, SDX_ALIGN);
     q->scratch_at = sdx_round_up(p->scratch, SDX_ALIGN);
     size_t all;
@@ -80,7 +84,7 @@ static void product_range(void *arg, int64_t from, int64_t to, int worker)
     FpEnv caller = sdx_fpenv_save();
     if (q->flush) sdx_fpenv_flush(true);
     for (int64_t u = from; u < to; u++) {
-        int64_t batch = u / chunks, at_a = 0, at_b = 0, rest = batch;
+        int64_t batch = chunks == 1 ? u : u / chunks, at_a = 0, at_b = 0, rest = batch;
         for (int k = q->n_batch - 1; k >= 0; k--) {
             at_a += rest % q->dims[k] * q->step_a[k];
             at_b += rest % q->dims[k] * q->step_b[k];
@@ -89,7 +93,7 @@ static void product_range(void *arg, int64_t from, int64_t to, int worker)
         GemmF32 g = {
             .a = j->a + at_a, .b = (q->packed ? q->packed : j->b) + at_b, .c = j->c + batch * q->step_c, .epi = *j->epi
         };
-        sdx_gemm_f32_chunk(q->kern, &q->plan, &g, (size_t)(u % chunks), scratch);
+        sdx_gemm_f32_chunk(q->kern, &q->plan, &g, (size_t)(u - batch * chunks), scratch);
     }
     sdx_fpenv_restore(caller);
 }
@@ -99,6 +103,5 @@ void sdx_product_run(const Run *r, const Product *q, const float *a, const float
     int64_t units = q->batches * (int64_t)q->plan.chunks;
     if (units == 0) return;
     ProductJob j = { .q = q, .a = a, .b = b, .c = c, .epi = epi, .scratch = (char *)r->scratch + q->scratch_at };
-    double work = (double)q->plan.m * (double)q->plan.n * (double)q->plan.k / (double)q->plan.chunks;
-    sdx_run_range(r, units, work >= 65536 ? 1 : (int64_t)(65536 / (work + 1)) + 1, product_range, &j);
+    sdx_run_range(r, units, q->grain, product_range, &j);
 }

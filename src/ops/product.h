@@ -16,6 +16,7 @@ typedef struct Product {
     int64_t batches;                                    /* filled by sdx_product_plan */
     int64_t step_c;                                     /* results lie one after the other */
     const float *packed;                                /* of the right operand: step_b counts floats in here */
+    int64_t grain;                                      /* chunks that are worth handing out */
     size_t scratch_at, worker_scratch;
     const Kern *kern;
     bool flush; /* subnormals count as zero */

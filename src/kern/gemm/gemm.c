@@ -88,7 +88,10 @@ void sdx_gemm_cut(size_t mr, size_t nr, size_t usual_kc, GemmPlan *p)
     nb = min_size(nb, panels);
     p->nb = div_up(panels, div_up(panels, nb));
 
-    p->chunks = div_up(p->m, p->mb) * div_up(panels, p->nb);
+    p->panels = panels;
+    p->mchunks = div_up(p->m, p->mb);
+    p->chunks = p->mchunks * div_up(panels, p->nb);
+    p->streams = div_up(p->mb, mr) > 1 && p->k * p->n > l2 / 8;
     size_t lanes = 0;
     if (p->copy_a) lanes += mb * sdx_gemm_copy_stride(p->kc);
     if (p->b_form != SDX_MAT_PACKED) lanes += p->kc * nr;
@@ -103,9 +106,9 @@ void sdx_gemm_f32_plan(const Kern *kern, GemmPlan *p)
 
 void sdx_gemm_f32_chunk(const Kern *kern, const GemmPlan *p, const GemmF32 *g, size_t i, void *scratch)
 {
-    size_t nr = kern->gemm_f32_nr, panels = div_up(p->n, nr), mchunks = div_up(p->m, p->mb);
-    size_t row = i % mchunks * p->mb, panel = i / mchunks * p->nb;
-    size_t rows = min_size(p->mb, p->m - row), npanel = min_size(p->nb, panels - panel);
+    size_t nr = kern->gemm_f32_nr, column = p->mchunks == 1 ? i : i / p->mchunks;
+    size_t row = (i - column * p->mchunks) * p->mb, panel = column * p->nb;
+    size_t rows = min_size(p->mb, p->m - row), npanel = min_size(p->nb, p->panels - panel);
     size_t col = panel * nr, cols = min_size(npanel * nr, p->n - col);
 
     float *free_ = scratch, *a_copy = NULL, *b_copy = NULL, *part = NULL;
@@ -146,9 +149,8 @@ void sdx_gemm_f32_chunk(const Kern *kern, const GemmPlan *p, const GemmF32 *g, s
         if (p->b_form == SDX_MAT_PACKED) {
             t.b = g->b + (panel * p->k + k) * nr;
             t.b_panel = p->k * nr;
-            size_t blocks = div_up(rows, kern->gemm_f32_mr);
-            if (blocks > 1 && p->k * p->n > sdx_cpu()->l2 / 8)
-                t.b_next = t.b + t.b_panel, t.b_step = div_up(nr, blocks);
+            if (p->streams && rows > kern->gemm_f32_mr)
+                t.b_next = t.b + t.b_panel, t.b_step = div_up(nr, div_up(rows, kern->gemm_f32_mr));
             t.npanel = npanel;
             t.cols = cols;
             t.part = part;

@@ -35,8 +35,10 @@ typedef struct GemmPlan {
     size_t chunks;  /* independent pieces of work; 0 when the result is empty */
     size_t scratch; /* bytes that a running chunk needs, aligned to 64 */
 
-    size_t mb, nb, kc; /* rows, panels of a chunk; length of a slice of k */
-    bool copy_a;       /* a is brought into rows that do not collide in the cache */
+    size_t mb, nb, kc;      /* rows, panels of a chunk; length of a slice of k */
+    size_t mchunks, panels; /* chunks of rows: chunk i has rows of i % mchunks; panels in all */
+    bool streams;           /* packed b does not stay in the second-level cache */
+    bool copy_a;            /* a is brought into rows that do not collide in the cache */
 } GemmPlan;
 
 /* One product under a plan. c must not overlap a or b; epi.add may be c itself, row for row. */

@@ -121,9 +121,9 @@ void sdx_igemm_chunk(const Kern *kern, const IgemmPlan *p, const void *a, const 
                      void *c, size_t i, void *scratch)
 {
     const GemmPlan *cut = &p->cut;
-    size_t nr = kern->igemm_nr, panels = div_up(p->n, nr), mchunks = div_up(p->m, cut->mb);
-    size_t row = i % mchunks * cut->mb, panel = i / mchunks * cut->nb;
-    size_t rows = min_size(cut->mb, p->m - row), npanel = min_size(cut->nb, panels - panel), col = panel * nr;
+    size_t nr = kern->igemm_nr, column = i / cut->mchunks;
+    size_t row = (i - column * cut->mchunks) * cut->mb, panel = column * cut->nb;
+    size_t rows = min_size(cut->mb, p->m - row), npanel = min_size(cut->nb, cut->panels - panel), col = panel * nr;
     size_t a_stride = sdx_gemm_copy_stride(cut->kc) * 4, size = form_size(kern);
     const uint8_t *from = (const uint8_t *)a + row * p->lda;
 

@@ -127,7 +127,15 @@ static TileFn *const tile_half[] = { TILE_ROWS(TILE_HALF_NAME) };
 /* Few rows: several panels at a time keep enough chains and enough streams of B in flight. */
 TILE_FN(tile_few, 1, 4, TILE_NV, false)
 TILE_FN(tile_few, 2, 2, TILE_NV, false)
-static TileFn *const tile_few[] = { tile_few_1, tile_few_2 };
+TILE_FN(tile_pair, 1, 2, TILE_NV, false)
+
+/* The tile for `rows` rows and the next panels when `left` are left, and how many it takes; NULL: not a case of these. */
+static TileFn *tile_of_few(size_t rows, size_t left, size_t *np)
+{
+    *np = rows == 1 && left >= 4 ? 4 : 2;
+    if (rows > 2 || left < *np) return NULL;
+    return rows == 2 ? tile_few_2 : *np == 4 ? tile_few_1 : tile_pair_1;
+}
 
 /* Rows [row, row+mr) of panels [p, p+np), by whichever way out they need. */
 static void tile_call(const GemmTile *t, TileFn *fn, size_t row, size_t mr, size_t p, size_t np, const float *b_next,
@@ -152,16 +160,17 @@ void ISA(sdx_gemm_f32_tile)(const GemmTile *t)
 {
     size_t blocks = (t->rows + TILE_MR - 1) / TILE_MR;
     for (size_t p = 0, np = 1; p < t->npanel; p += np) {
-        if (t->rows <= 2 && t->npanel - p >= TILE_FEW / t->rows) {
-            np = TILE_FEW / t->rows;
-            tile_call(t, tile_few[t->rows - 1], 0, t->rows, p, np, NULL, np * TILE_NR);
+        TileFn *few = tile_of_few(t->rows, t->npanel - p, &np);
+        if (few) {
+            tile_call(t, few, 0, t->rows, p, np, NULL, np * TILE_NR);
             continue;
         }
         np = 1;
         bool half = t->cols - p * TILE_NR <= TILE_NR / 2;
         const float *b_next = t->b_next ? t->b_next + p * t->b_panel : NULL;
         for (size_t i = 0, row = 0, mr; i < blocks; i++, row += mr) {
-            mr = (t->rows - row + blocks - i - 1) / (blocks - i); /* near-equal: 29 = 10 + 10 + 9 */
+            mr = t->rows - row;
+            if (blocks - i > 1) mr = (mr + blocks - i - 1) / (blocks - i); /* near-equal: 29 = 10 + 10 + 9 */
             TileFn *fn = tile_whole[mr - 1];
             if (half)
                 fn = tile_half[mr - 1];
