@@ -487,7 +487,7 @@ static void counted_free(void *user, void *p)
 {
     Counted *c = user;
     c->live -= p != NULL;
-    free(p);
+    sdx_alloc_default.free(NULL, p);
 }
 
 static void trim_gives_back(void)
