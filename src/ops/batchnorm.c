@@ -159,6 +159,7 @@ static sdx_status batchnorm_from_7(Node *n, Err *err)
     int64_t spatial = sdx_upgrade_int(n, "spatial", 1);
     sdx_node_drop_attr(n, "spatial");
     if (spatial) return SDX_OK;
+    TRY(sdx_upgrade_needs(n, 1, err));
     static const int64_t flat[1] = { -1 };
     Attr axis = { .name = "axis", .type = ATTR_INT, .n = 1, .i = 1 };
     Value *x = n->in[0];

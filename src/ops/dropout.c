@@ -81,6 +81,7 @@ static sdx_status dropout_from_10(Node *n, Err *err) { return sdx_upgrade_float_
 static sdx_status dropout_from_7(Node *n, Err *err)
 {
     if (n->n_out < 2 || !n->out[1]) return SDX_OK;
+    TRY(sdx_upgrade_needs(n, 1, err));
     return sdx_upgrade_after(n, 1, "CastLike", (Value *[]){ NULL, n->in[0] }, 2, err) ? SDX_OK : SDX_OUT_OF_MEMORY;
 }
 

@@ -134,10 +134,11 @@ static sdx_status tile_run(Run *r)
 static sdx_status tile_from_1(Node *n, Err *err)
 {
     char text[256];
+    TRY(sdx_upgrade_needs(n, 1, err));
     const Tensor *tiles = n->n_in > 1 && n->in[1] ? n->in[1]->constant : NULL;
     const Tensor *axis = n->n_in > 2 && n->in[2] ? n->in[2]->constant : NULL;
     if (n->n_in == 2) return SDX_OK; /* files of that time already have the newer form */
-    int rank = n->in[0] ? n->in[0]->type.shape.rank : SDX_RANK_UNKNOWN;
+    int rank = n->in[0]->type.shape.rank;
     if (!tiles || !axis || rank == SDX_RANK_UNKNOWN || sdx_tensor_count(tiles) != 1 || sdx_tensor_count(axis) != 1)
         return sdx_fail(err, SDX_UNSUPPORTED, "%s: version 1 needs constant tiles and axis and an input of known rank",
                         sdx_node_text(n, text, sizeof text));

@@ -149,6 +149,7 @@ static Value *repeat_for_channels(Node *n, Value *s, Value *target, Err *err)
 static sdx_status groupnorm_from_18(Node *n, Err *err)
 {
     static const int64_t one[1] = { 1 };
+    TRY(sdx_upgrade_needs(n, 3, err));
     int64_t groups = sdx_upgrade_int(n, "num_groups", 1);
     Attr range[2] = { { .name = "start", .type = ATTR_INT, .n = 1, .i = 1 },
                       { .name = "end", .type = ATTR_INT, .n = 1, .i = 2 } };

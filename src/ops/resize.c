@@ -602,10 +602,10 @@ static bool shrinks(const Value *scales)
  * test data, like the runtimes of the time, rounds up there. */
 static sdx_status resize_from_10(Node *n, Err *err)
 {
-    if (n->n_in < 2) return sdx_fail(err, SDX_INVALID_MODEL, "it has no scales");
+    TRY(sdx_upgrade_needs(n, 2, err));
     Value *in[3] = { n->in[0], NULL, n->in[1] };
     if (!sdx_node_set_inputs(n, in, 3) || !sdx_node_set_string(n, "coordinate_transformation_mode", "asymmetric") ||
-        !sdx_node_set_string(n, "nearest_mode", shrinks(n->in[2]) ? "ceil" : "floor"))
+        !sdx_node_set_string(n, "nearest_mode", shrinks(in[2]) ? "ceil" : "floor"))
         return sdx_fail(err, SDX_OUT_OF_MEMORY, "out of memory");
     const Attr *mode = sdx_node_attr(n, "mode");
     if (mode && mode->type == ATTR_STRING && mode->s.n == 8 && !memcmp(mode->s.p, "bilinear", 8) &&

@@ -89,6 +89,7 @@ static sdx_status run_hard(Run *r) { return softmax_run(r, KIND_HARD); }
 static sdx_status softmax_from_11(Node *n, Err *err)
 {
     int64_t axis = sdx_upgrade_int(n, "axis", 1);
+    TRY(sdx_upgrade_needs(n, 1, err));
     Value *x = n->in[0];
     int rank = x->type.kind == TYPE_TENSOR ? x->type.shape.rank : SDX_RANK_UNKNOWN;
     if (axis == -1 || (rank > 0 && axis == rank - 1)) {

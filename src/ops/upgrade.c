@@ -8,6 +8,13 @@ static sdx_status no_memory(Err *err) { return sdx_fail(err, SDX_OUT_OF_MEMORY, 
 
 /* -- attributes ---------------------------------------------------------------------------------------------------- */
 
+sdx_status sdx_upgrade_needs(const Node *n, int count, Err *err)
+{
+    for (int i = 0; i < count; i++)
+        if (i >= n->n_in || !n->in[i]) return sdx_fail(err, SDX_INVALID_MODEL, "input %d is missing", i);
+    return SDX_OK;
+}
+
 int64_t sdx_upgrade_int(const Node *n, const char *attr, int64_t dflt)
 {
     const Attr *a = sdx_node_attr(n, attr);

@@ -9,6 +9,9 @@
 
 #include "ops/ops.h"
 
+/* INVALID_MODEL unless the first `count` inputs are there. */
+sdx_status sdx_upgrade_needs(const Node *n, int count, Err *err);
+
 /* -- attributes ---------------------------------------------------------------------------------------------------- */
 
 /* The attribute's value, or dflt when it is absent or of another type. */

@@ -63,6 +63,31 @@ static void refuses_a_broadcast_that_does_not_fit(void)
     CHECK_STR(err.text, "node `n` (Add), from version 6 to the newest: rank 1 cannot be broadcast to rank 1 at axis 1");
 }
 
+/* Steps read inputs before inference has counted them. */
+static void refuses_nodes_without_their_inputs(void)
+{
+    static const char *const models[] = {
+        "<opset_import: [\"\" : 10]> y = Resize (x, \"\")",
+        "<opset_import: [\"\" : 10]> y = Resize ()",
+        "<opset_import: [\"\" : 9]> y = Upsample (x, \"\")",
+        "<opset_import: [\"\" : 7]> y = BatchNormalization <spatial = 0> ()",
+        "<opset_import: [\"\" : 7]> y, mask = Dropout ()",
+        "<opset_import: [\"\" : 18]> y = GroupNormalization <num_groups = 2> (x)",
+        "<opset_import: [\"\" : 11]> y = Softmax ()",
+        "<opset_import: [\"\" : 1]> y = Tile ()",
+    };
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        Model *m = NULL;
+        Err err = { 0 };
+        sdx_harness_note("%s", models[i]);
+        CHECK_INT(sdx_onnx_import_text(&sdx_alloc_default, models[i], strlen(models[i]), NULL, &m, &err),
+                  SDX_INVALID_MODEL);
+        CHECK_HAS(err.text, "is missing");
+        sdx_model_destroy(m);
+    }
+    sdx_harness_note(NULL);
+}
+
 /* Attributes that became inputs have the element type of the first input, known or not. */
 static void scalars_get_the_type_of_the_input(void)
 {
@@ -83,5 +108,6 @@ SUITE(upgrade_test)
 {
     RUN(broadcasts_as_old_files_meant);
     RUN(refuses_a_broadcast_that_does_not_fit);
+    RUN(refuses_nodes_without_their_inputs);
     RUN(scalars_get_the_type_of_the_input);
 }
