@@ -1,0 +1,195 @@
+#include "kern/attn/attn.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "kern/gemm/gemm.h"
+
+static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* -- planning ------------------------------------------------------------------------------------------------------ */
+
+/* Scores of a block take at most half the second-level cache, unless that leaves fewer than MIN rows: each unit packs all
+ * keys and values, which costs about as much as one row of the products. */
+enum { BLOCK_MIN = 32, BLOCK_MAX = 192, UNITS_WANTED = 32, UNIT_ALIGN = 64 };
+
+/* Lanes that a product of at most m x n over k needs in scratch (kern/gemm/gemm.h): a is not copied, as its rows are
+ * ours and do not collide in the cache. */
+static size_t gemm_lanes(const Kern *kern, size_t m, size_t n, size_t k)
+{
+    size_t nr = kern->gemm_f32_nr, kc = 2 * kern->gemm_f32_kc;
+    return (k < kc ? k : kc) * nr + (m + kern->gemm_f32_mr) * (n + nr);
+}
+
+static bool reserve(size_t *total, size_t *at, size_t rows, size_t ld, size_t esize)
+{
+    size_t nbytes;
+    *at = *total;
+    if (!sdx_mul_size(&nbytes, rows, ld) || !sdx_mul_size(&nbytes, nbytes, esize) ||
+        !sdx_add_size(&nbytes, nbytes, UNIT_ALIGN - 1))
+        return false;
+    return sdx_add_size(total, *total, nbytes / UNIT_ALIGN * UNIT_ALIGN);
+}
+
+bool sdx_attn_plan(const Attn *a, size_t esize, AttnPlan *p)
+{
+    *p = (AttnPlan){ .block = 0 };
+    if (a->keys > INT64_MAX / 64 || a->size > INT64_MAX / 64 || a->v_size > INT64_MAX / 64) return false;
+    int64_t heads = a->heads, rows = a->rows;
+    if (rows == 1) heads = a->kv_heads, rows = a->kv_heads ? a->heads / a->kv_heads : 0;
+    if (!sdx_mul_i64(&p->units, a->batches, heads)) return false;
+    int64_t fit = (int64_t)(sdx_cpu()->l2 / 2 / sizeof(float)) / (a->keys + 1);
+    p->block = min_i64(max_i64(fit, BLOCK_MIN), BLOCK_MAX);
+    while (p->block >= 2 * BLOCK_MIN && p->units * ((rows + p->block - 1) / p->block) < UNITS_WANTED) p->block /= 2;
+    p->block = min_i64(p->block, rows);
+    if (!rows || !p->units) return p->units = 0, true;
+    p->blocks = (rows + p->block - 1) / p->block;
+    p->block = (rows + p->blocks - 1) / p->blocks;
+    if (!sdx_mul_i64(&p->units, p->units, p->blocks)) return false;
+
+    size_t block = (size_t)p->block, keys = (size_t)a->keys, at_q;
+    p->ld_q = sdx_gemm_copy_stride((size_t)a->size);
+    p->ld_s = sdx_gemm_copy_stride(keys + 1); /* and the sink */
+    size_t scores = gemm_lanes(a->kern, block, keys, (size_t)a->size);
+    size_t values = gemm_lanes(a->kern, block, (size_t)a->v_size, keys);
+    return reserve(&p->scratch, &at_q, block, p->ld_q, esize) &&
+           reserve(&p->scratch, &p->at_s, block, p->ld_s, esize) &&
+           reserve(&p->scratch, &p->at_extra, 1, p->ld_s, esize) &&
+           reserve(&p->scratch, &p->at_k, a->round ? keys : 0, (size_t)a->size, esize) &&
+           reserve(&p->scratch, &p->at_gemm, 1, scores > values ? scores : values, sizeof(float));
+}
+
+/* -- steps by type ------------------------------------------------------------------------------------------------- */
+
+static void gemm_f32(const Kern *kern, GemmPlan g, const float *a, const float *b, float *c, void *scratch)
+{
+    sdx_gemm_f32_plan(kern, &g);
+    GemmF32 operands = { .a = a, .b = b, .c = c, .epi = SDX_EPILOGUE_NONE };
+    for (size_t i = 0; i < g.chunks; i++) sdx_gemm_f32_chunk(kern, &g, &operands, i, scratch);
+}
+
+static void scores_f32(const Attn *at, size_t m, size_t n, const float *q, size_t ldq, const float *k, size_t ldk,
+                       float *s, size_t lds, void *scratch)
+{
+    GemmPlan g = { .m = m, .n = n, .k = (size_t)at->size, .lda = ldq, .ldb = ldk, .ldc = lds, .b_form = SDX_MAT_COLS };
+    gemm_f32(at->kern, g, q, k, s, scratch);
+}
+
+static void values_f32(const Attn *at, size_t m, size_t n, const float *s, size_t lds, const float *v, size_t ldv,
+                       float *y, size_t ldy, void *scratch)
+{
+    GemmPlan g = { .m = m, .n = (size_t)at->v_size, .k = n, .lda = lds, .ldb = ldv, .ldc = ldy };
+    gemm_f32(at->kern, g, s, v, y, scratch);
+}
+
+static void scores_f64(const Attn *at, size_t m, size_t n, const double *q, size_t ldq, const double *k, size_t ldk,
+                       double *s, size_t lds, void *scratch)
+{
+    for (size_t r = 0; r < m; r++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (size_t d = 0; d < (size_t)at->size; d++) sum += q[r * ldq + d] * k[j * ldk + d];
+            s[r * lds + j] = sum;
+        }
+}
+
+static void values_f64(const Attn *at, size_t m, size_t n, const double *s, size_t lds, const double *v, size_t ldv,
+                       double *y, size_t ldy, void *scratch)
+{
+    for (size_t r = 0; r < m; r++) {
+        memset(y + r * ldy, 0, (size_t)at->v_size * sizeof *y);
+        for (size_t j = 0; j < n; j++)
+            for (size_t d = 0; d < (size_t)at->v_size; d++) y[r * ldy + d] += s[r * lds + j] * v[j * ldv + d];
+    }
+}
+
+/* Through a 16-bit format and back. */
+static void round_f32(const Kern *kern, int to, float *x, size_t n)
+{
+    if (to != ATTN_ROUND_F16 && to != ATTN_ROUND_BF16) return;
+    unsigned format = to == ATTN_ROUND_F16 ? SDX_FORMAT_f16 : SDX_FORMAT_bf16;
+    uint16_t codes[256];
+    for (size_t m; n; x += m, n -= m) {
+        m = n < 256 ? n : 256;
+        kern->narrow_f32[format](codes, x, m, true);
+        kern->widen_f32[format](x, codes, m);
+    }
+}
+
+static void round_f64(const Kern *kern, int to, double *x, size_t n) {}
+
+/* Sum of probabilities in a 16-bit format. ONNX's reference rounds a sum of bfloat16 after each term, one of float16
+ * once. Long sums of bfloat16 would stand still at 256 that way, so only runs of 8 terms are summed so. */
+static float sum_rounded(const Kern *kern, int to, const float *x, size_t n)
+{
+    float sum = 0;
+    for (size_t i = 0; i < n; i += 8) {
+        float run = x[i];
+        for (size_t k = i + 1; k < n && k < i + 8; k++) {
+            run += x[k];
+            if (to == ATTN_ROUND_BF16) round_f32(kern, to, &run, 1);
+        }
+        sum += run;
+    }
+    round_f32(kern, to, &sum, 1);
+    return sum;
+}
+
+static void softmax_by_f64(double *x, size_t n, double max)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += x[i] = exp(x[i] - max);
+    for (size_t i = 0; i < n; i++) x[i] /= sum;
+}
+
+/* A row of at least one score, whose largest is finite or NaN. extra: room for n elements. */
+static void softmax_f32(const Attn *a, float *x, size_t n, float max, void *extra)
+{
+    const Kern *k = a->kern;
+    if (a->soft == ATTN_ROUND_F64) {
+        double sum = 0;
+        for (size_t i = 0; i < n; i++) sum += exp((double)x[i] - (double)max);
+        for (size_t i = 0; i < n; i++) x[i] = (float)(exp((double)x[i] - (double)max) / sum);
+        return;
+    }
+    if (a->soft != ATTN_ROUND_F16 && a->soft != ATTN_ROUND_BF16) {
+        k->softmax_f32(x, x, 1, n, 1, 1);
+        return;
+    }
+    if (a->soft != a->round) {
+        round_f32(k, a->soft, x, n);
+        round_f32(k, a->soft, &max, 1);
+    }
+    k->map2[SDX_K_f32][SDX_MAP2_sub](x, x, &max, n, SDX_B_ONE);
+    round_f32(k, a->soft, x, n);
+    k->map1_f32[SDX_MAP1_exp](x, x, n, NULL);
+    round_f32(k, a->soft, x, n);
+    float sum = sum_rounded(k, a->soft, x, n);
+    k->map2[SDX_K_f32][SDX_MAP2_div](x, x, &sum, n, SDX_B_ONE);
+    round_f32(k, a->soft, x, n);
+}
+
+static void softmax_f64(const Attn *a, double *x, size_t n, double max, void *extra)
+{
+    if (a->soft == ATTN_NO_ROUND || a->soft == ATTN_ROUND_F64) {
+        softmax_by_f64(x, n, max);
+        return;
+    }
+    float *narrow = extra, top = (float)max;
+    for (size_t i = 0; i < n; i++) narrow[i] = (float)x[i];
+    softmax_f32(a, narrow, n, top, NULL);
+    for (size_t i = 0; i < n; i++) x[i] = (double)narrow[i];
+}
+
+#define T float
+#define FN(name) name##_f32
+#define TYPE SDX_K_f32
+#define MAP1 map1_f32
+#include "kern/attn/attn_tmpl.h"
+#define T double
+#define FN(name) name##_f64
+#define TYPE SDX_K_f64
+#define MAP1 map1_f64
+#include "kern/attn/attn_tmpl.h"
