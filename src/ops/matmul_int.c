@@ -1,7 +1,7 @@
-/* ops/matmul_int.c - MatMulInteger, QLinearMatMul
+/* ops/matmul_int.c - MatMulInteger, QLinearMatMul, com.microsoft MatMulIntegerToFloat
  *
  * sum = (a - za)(b - zb) in int32, exact and wrapping, by the 8-bit products of kern/gemm; QLinearMatMul then gives
- * saturate(round_half_even(sum * sa * sb / sy) + zy). Zero points and scales are one number, or one for each row of a
+ * saturate(round_half_even(sum * sa * sb / sy) + zy), MatMulIntegerToFloat sum * sa * sb + bias in float. Zero points and scales are one number, or one for each row of a
  * and each column of b. Parameters by row, and float8, are rare and take plain loops. */
 #include <math.h>
 #include <stdio.h>
@@ -14,12 +14,13 @@
 #include "ops/matmul.h"
 #include "ops/storage.h"
 
-/* Inputs of the two operators by role; -1: there is none. */
+/* Inputs of the operators by role; -1: there is none. */
 typedef struct Roles {
-    int a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero;
+    int a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero, bias;
 } Roles;
-static const Roles integer_roles = { 0, -1, 2, 1, -1, 3, -1, -1 };
-static const Roles qlinear_roles = { 0, 1, 2, 3, 4, 5, 6, 7 };
+static const Roles integer_roles = { 0, -1, 2, 1, -1, 3, -1, -1, -1 };
+static const Roles qlinear_roles = { 0, 1, 2, 3, 4, 5, 6, 7, -1 };
+static const Roles tofloat_roles = { 0, 2, 4, 1, 3, 5, -1, -1, 6 };
 
 /* A parameter of a: one value, one a row of the matrix, or one for each row of all matrices. Of b: the same with
  * columns. */
@@ -49,6 +50,13 @@ static sdx_status int_infer(Infer *c, const Roles *ro)
 
 static sdx_status matmulinteger_infer(Infer *c) { return int_infer(c, &integer_roles); }
 static sdx_status qlinear_infer(Infer *c) { return int_infer(c, &qlinear_roles); }
+
+static sdx_status tofloat_infer(Infer *c)
+{
+    const Shape *b = infer_shape(c, 1);
+    if (b && b->rank) TRY(infer_is_vector(c, 6, b->dims[b->rank - 1], "the bias"));
+    return int_infer(c, &tofloat_roles);
+}
 
 typedef struct IntState {
     const Kern *kern;
@@ -138,6 +146,7 @@ static sdx_status int_prepare(Prepare *p, const Roles *ro)
 
 static sdx_status matmulinteger_prepare(Prepare *p) { return int_prepare(p, &integer_roles); }
 static sdx_status qlinear_prepare(Prepare *p) { return int_prepare(p, &qlinear_roles); }
+static sdx_status tofloat_prepare(Prepare *p) { return int_prepare(p, &tofloat_roles); }
 
 /* Element for row `row` of all rows of a (or column of all columns of b), `period` to a matrix. */
 static double param_at(const Tensor *t, int64_t i, int64_t period, double dflt)
@@ -178,13 +187,18 @@ static void int_range(void *arg, int64_t from, int64_t to, int worker)
 }
 
 typedef struct IntParams {
-    const Tensor *a, *b, *a_scale, *a_zero, *b_scale, *b_zero, *y_scale, *y_zero;
+    const Tensor *a, *b, *a_scale, *a_zero, *b_scale, *b_zero, *y_scale, *y_zero, *bias;
 } IntParams;
 
 static void int_store(const IntParams *q, Tensor *y, int64_t at, int64_t row, int64_t rows, double sum, double scale)
 {
-    if (!q->y_scale) {
+    if (y->dtype == DT_INT32) {
         ((int32_t *)y->data)[at] = (int32_t)(uint32_t)(int64_t)sum;
+        return;
+    }
+    if (y->dtype == DT_FLOAT) {
+        int64_t n = q->b->dims[q->b->rank - 1];
+        ((float *)y->data)[at] = (float)(sum * scale + param_at(q->bias, at % n, n, 0));
         return;
     }
     double v = sum * scale / param_at(q->y_scale, row, rows, 1), zero = param_at(q->y_zero, row, rows, 0);
@@ -229,7 +243,7 @@ static bool int_columns(Run *r, const IntState *st, const IntParams *q, const ch
     for (int64_t i = 0; i < st->n_b; i++) {
         for (int64_t c = 0; c < s->n; c++) {
             zero[i * s->n + c] = (int32_t)param_at(q->b_zero, i * s->n + c, s->n, 0);
-            if (q->y_scale)
+            if (q->a_scale)
                 scale[i * s->n + c] = (float)(param_at(q->a_scale, 0, 1, 1) *
                                               param_at(q->b_scale, i * s->n + c, s->n, 1) /
                                               param_at(q->y_scale, 0, 1, 1));
@@ -250,8 +264,9 @@ static sdx_status int_run(Run *r, const Roles *ro)
     IntParams q = { input(r->in, r->n_in, ro->a),       input(r->in, r->n_in, ro->b),
                     input(r->in, r->n_in, ro->a_scale), input(r->in, r->n_in, ro->a_zero),
                     input(r->in, r->n_in, ro->b_scale), input(r->in, r->n_in, ro->b_zero),
-                    input(r->in, r->n_in, ro->y_scale), input(r->in, r->n_in, ro->y_zero) };
-    Tensor y = { .dtype = ro->y_scale < 0 ? DT_INT32 : q.y_zero->dtype };
+                    input(r->in, r->n_in, ro->y_scale), input(r->in, r->n_in, ro->y_zero),
+                    input(r->in, r->n_in, ro->bias) };
+    Tensor y = { .dtype = ro->a_scale < 0 ? DT_INT32 : ro->y_scale < 0 ? DT_FLOAT : q.y_zero->dtype };
     TRY(sdx_run_output(r, 0, y.dtype, s->out_rank, s->out_dims, &y.data));
     if (s->batches * s->m * s->n == 0) return SDX_OK;
     if (st->plain || s->k == 0) {
@@ -276,8 +291,12 @@ static sdx_status int_run(Run *r, const Roles *ro)
                  .y_size = sdx_dtype_size(y.dtype),
                  .out = { .kind = SDX_IOUT_I32, .epi = SDX_EPILOGUE_NONE } };
     j.plan.row_sums = int_columns(r, st, &q, packed);
+    if (q.a_scale) j.scale = (float *)(scratch + st->at_scale);
+    if (y.dtype == DT_FLOAT) {
+        j.out.kind = SDX_IOUT_F32;
+        j.out.epi.bias = q.bias ? q.bias->data : NULL;
+    }
     if (q.y_scale) {
-        j.scale = (float *)(scratch + st->at_scale);
         j.out.kind = y.dtype == DT_INT8 ? SDX_IOUT_I8 : SDX_IOUT_U8;
         j.out.zero = (int32_t)param_at(q.y_zero, 0, 1, 0);
         j.out.lo = y.dtype == DT_INT8 ? -128 : 0;
@@ -290,6 +309,7 @@ static sdx_status int_run(Run *r, const Roles *ro)
 
 static sdx_status matmulinteger_run(Run *r) { return int_run(r, &integer_roles); }
 static sdx_status qlinear_run(Run *r) { return int_run(r, &qlinear_roles); }
+static sdx_status tofloat_run(Run *r) { return int_run(r, &tofloat_roles); }
 
 static const OpVer matmulinteger_vers[] = { { 10, { TS_I8 | TS_U8, TS_I8 | TS_U8 } }, { 0 } };
 
@@ -316,4 +336,16 @@ const OpDef sdx_op_QLinearMatMul = {
     .flags = OP_LAZY_PACK,
     .infer = qlinear_infer,
     .cpu = { qlinear_prepare, qlinear_run },
+};
+
+static const OpVer tofloat_vers[] = { { 1, { QTYPES, QTYPES, TS_F32 | TS_F16 } }, { 0 } };
+
+const OpDef sdx_op_ms_MatMulIntegerToFloat = {
+    .name = "MatMulIntegerToFloat",
+    .domain = "com.microsoft",
+    .sig = "T,U,V,V,T?,U?,V?->V",
+    .vers = tofloat_vers,
+    .flags = OP_LAZY_PACK | OP_F32_MATH,
+    .infer = tofloat_infer,
+    .cpu = { tofloat_prepare, tofloat_run },
 };
