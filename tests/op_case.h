@@ -133,7 +133,8 @@ static inline sdx_status op_case_output(OpRun *r, const Node *n, int i, const Ty
     for (int k = 0; k < t->shape.rank; k++) numbers &= t->shape.dims[k] >= 0;
     if (!numbers || way->dynamic) return SDX_OK;
     Datum *x = n->n_in && n->in[0] ? &r->value[n->in[0]->id] : NULL;
-    if (way->in_place && i == 0 && (n->def->flags & OP_INPLACE) && x && x->kind == DATUM_TENSOR &&
+    bool last_use = x && n->in[0]->n_uses == 1;
+    if (way->in_place && i == 0 && (n->def->flags & OP_INPLACE) && last_use && x->kind == DATUM_TENSOR &&
         t->elem == x->t.dtype && sdx_dims_equal(t->shape.dims, t->shape.rank, x->t.dims, x->t.rank))
         return sdx_datum_share(d, x, &sdx_alloc_default, err);
     TRY(sdx_datum_tensor(d, &sdx_alloc_default, t->elem, t->shape.rank, t->shape.dims, err));

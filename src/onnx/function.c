@@ -130,6 +130,7 @@ static sdx_status call_body(Import *im, Scope *s, const PNode *p, PFunction *fn,
     Call call = { .fn = fn, .site = p, .site_scope = s };
     Scope body = { .graph = s->graph, .opsets = &fn->opsets, .call = &call };
     Names formal = { 0 };
+    Node *last = s->graph->last;
     TRY(check_call(im, s, p, fn, err));
     body.prefix = call_prefix(im, s, p);
     TRY_ARENA(body.prefix, im->scratch, err);
@@ -137,7 +138,9 @@ static sdx_status call_body(Import *im, Scope *s, const PNode *p, PFunction *fn,
     TRY(formal_outputs(im, &body, p, &formal, err));
     TRY(sdx_import_declare(im, &body, fn->nodes.v, fn->nodes.n, &formal, err));
     TRY(sdx_import_nodes(im, &body, fn->nodes.v, fn->nodes.n, err));
-    return pass_through(&body, p, err);
+    TRY(pass_through(&body, p, err));
+    if (fn->builtin) sdx_import_prune(&body, last);
+    return SDX_OK;
 }
 
 sdx_status sdx_import_call(Import *im, Scope *s, const PNode *p, PFunction *fn, Err *err)

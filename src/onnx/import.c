@@ -232,21 +232,21 @@ static sdx_status constant_tensor(Import *im, Scope *s, const PNode *p, const Te
 {
     const PAttr *a;
     *out = NULL;
-    if ((a = sdx_import_attr(s, p, "value")) && a->t) return sdx_proto_tensor(&im->tensors, a->t, out, err);
-    if ((a = sdx_import_attr(s, p, "sparse_value")) && a->sparse)
+    if ((a = sdx_import_attr(im, s, p, "value")) && a->t) return sdx_proto_tensor(&im->tensors, a->t, out, err);
+    if ((a = sdx_import_attr(im, s, p, "sparse_value")) && a->sparse)
         return sdx_proto_densify(&im->tensors, a->sparse, out, err);
     Tensor t = { .rank = 0 };
-    if ((a = sdx_import_attr(s, p, "value_int")))
+    if ((a = sdx_import_attr(im, s, p, "value_int")))
         t = (Tensor){ .dtype = DT_INT64, .data = (void *)&a->i };
-    else if ((a = sdx_import_attr(s, p, "value_float")))
+    else if ((a = sdx_import_attr(im, s, p, "value_float")))
         t = (Tensor){ .dtype = DT_FLOAT, .data = (void *)&a->f };
-    else if ((a = sdx_import_attr(s, p, "value_string")))
+    else if ((a = sdx_import_attr(im, s, p, "value_string")))
         t = (Tensor){ .dtype = DT_STRING, .data = (void *)&a->s };
-    else if ((a = sdx_import_attr(s, p, "value_ints")))
+    else if ((a = sdx_import_attr(im, s, p, "value_ints")))
         t = (Tensor){ .dtype = DT_INT64, .rank = 1, .dims = { a->n_ints }, .data = a->ints };
-    else if ((a = sdx_import_attr(s, p, "value_floats")))
+    else if ((a = sdx_import_attr(im, s, p, "value_floats")))
         t = (Tensor){ .dtype = DT_FLOAT, .rank = 1, .dims = { a->n_floats }, .data = a->floats };
-    else if ((a = sdx_import_attr(s, p, "value_strings")))
+    else if ((a = sdx_import_attr(im, s, p, "value_strings")))
         t = (Tensor){ .dtype = DT_STRING, .rank = 1, .dims = { a->strings.n }, .data = a->strings.v };
     else
         return SDX_OK;
@@ -307,14 +307,11 @@ static sdx_status set_origin(Model *m, Node *n, const OpVer *ver, Err *err)
     return SDX_OK;
 }
 
-static sdx_status add_operator(Import *im, Scope *s, const PNode *p, Err *err)
+static sdx_status add_operator(Import *im, Scope *s, const PNode *p, const OpDef *def, const OpVer *ver, Err *err)
 {
     Model *m = im->model;
-    const OpDef *def;
-    const OpVer *ver;
     const char *name;
     Value **in, **out;
-    TRY(sdx_import_operator(im, s, p, &def, &ver, err));
     if (im->opt && im->opt->max_nodes && m->next_node_id >= im->opt->max_nodes)
         return sdx_fail(err, SDX_LIMIT_NODES, "the model has more than %lld nodes", (long long)im->opt->max_nodes);
     TRY(find_values(im, s, p->inputs.v, p->inputs.n, "input", &in, err));
@@ -333,10 +330,18 @@ static sdx_status add_node(Import *im, Scope *s, const PNode *p, Err *err)
 {
     bool done;
     PFunction *fn;
+    const OpDef *def;
+    const OpVer *ver;
+    TRY(sdx_import_optional(s, p, &done, err));
+    if (done) return SDX_OK;
     TRY(add_constant_node(im, s, p, &done, err));
     if (done) return SDX_OK;
     TRY(sdx_import_function(im, p, &fn, err));
-    return fn ? sdx_import_call(im, s, p, fn, err) : add_operator(im, s, p, err);
+    if (fn) return sdx_import_call(im, s, p, fn, err);
+    TRY(sdx_import_operator(im, s, p, &def, &ver, err));
+    if (def) return add_operator(im, s, p, def, ver, err);
+    TRY(sdx_import_body(im, s, p, &fn, err));
+    return fn ? sdx_import_call(im, s, p, fn, err) : sdx_import_unknown(s, p, err);
 }
 
 sdx_status sdx_import_nodes(Import *im, Scope *s, PNode *const *nodes, int n, Err *err)

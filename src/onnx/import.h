@@ -48,6 +48,7 @@ typedef struct Import {
     PModel *proto;
     TensorReader tensors;
     Names functions; /* "domain\0name\0overload" to PFunction * */
+    Names bodies;    /* texts of bodies.def to PFunction * */
     int64_t n_calls;
     int depth;
 } Import;
@@ -79,7 +80,7 @@ sdx_status sdx_import_type(Import *im, const PType *p, Type *out, Err *err);
 sdx_status sdx_import_attrs(Import *im, Scope *s, Node *owner, const PNode *p, const OpDef *def, Attr **out, int *n,
                             Err *err);
 /* The attribute by name, or what it refers to; NULL when there is none. */
-const PAttr *sdx_import_attr(Scope *s, const PNode *p, const char *name);
+const PAttr *sdx_import_attr(Import *im, Scope *s, const PNode *p, const char *name);
 
 /* -- function.c ---------------------------------------------------------------------------------------------------- */
 
@@ -89,13 +90,27 @@ sdx_status sdx_import_function(const Import *im, const PNode *p, PFunction **out
 /* Puts the body in place of the call. */
 sdx_status sdx_import_call(Import *im, Scope *s, const PNode *p, PFunction *fn, Err *err);
 
+/* -- bodies.c ------------------------------------------------------------------------------------------------------ */
+
+/* The body that stands for p, which is no operator and no function of the model; NULL: there is none. INVALID_MODEL when
+ * its attributes and inputs fit no form, UNSUPPORTED when it is known not to run. */
+sdx_status sdx_import_body(Import *im, Scope *s, const PNode *p, PFunction **out, Err *err);
+/* Inside a body: a node that is left out because of what the call leaves out. */
+sdx_status sdx_import_optional(Scope *s, const PNode *p, bool *done, Err *err);
+/* Removes what the call whose scope is body put behind `last` and nobody reads. */
+void sdx_import_prune(const Scope *body, Node *last);
+/* The rows of bodies.def, for lists of what is known: start with *at NULL. */
+bool sdx_body_next(const char **at, const char **domain, const char **name);
+
 /* -- resolve.c ----------------------------------------------------------------------------------------------------- */
 
 /* The version of a domain's operators that a body imports; INT64_MAX when it does not say. */
 int64_t sdx_import_opset(const POpsets *opsets, Str domain);
-/* The operator and the row of its version that p means in scope s. UNSUPPORTED when nobody knows it. */
+/* The operator and the row of its version that p means in scope s; NULL: it is none. */
 sdx_status sdx_import_operator(Import *im, const Scope *s, const PNode *p, const OpDef **def, const OpVer **ver,
                                Err *err);
+/* UNSUPPORTED, for one that is nothing else either. */
+sdx_status sdx_import_unknown(const Scope *s, const PNode *p, Err *err);
 /* Brings every node to its newest form and parses its attributes. Nodes are sorted. */
 sdx_status sdx_import_upgrade(Model *m, Err *err);
 

@@ -10,23 +10,45 @@ static const PAttr *find_attr(PAttr *const *attrs, int n, Str name)
     return NULL;
 }
 
+/* Item `[i]` of a list attribute that a body refers to: NULL when the list is shorter. */
+static const PAttr *attr_item(Import *im, const PAttr *list, Str ref, const char *bracket)
+{
+    int64_t i = bracket[1] - '0';
+    PAttr *one = sdx_arena_new(im->scratch, PAttr);
+    if (!one || i < 0 || i >= (list->n_floats > list->n_ints ? list->n_floats : list->n_ints)) return NULL;
+    bool is_float = list->n_floats > i;
+    *one = (PAttr){ .name = ref, .type = is_float ? ATTR_FLOAT : ATTR_INT };
+    if (is_float)
+        one->f = list->floats[i];
+    else
+        one->i = list->ints[i];
+    return one;
+}
+
 /* What p stands for: itself, or what the call of the function gives, or the function's default. *s becomes the scope
  * where that is written. NULL: the call leaves it out. */
-static const PAttr *attr_target(const PAttr *p, Scope **s)
+static const PAttr *attr_target(Import *im, const PAttr *p, Scope **s)
 {
     while (p && p->ref.n && (*s)->call) {
         const Call *c = (*s)->call;
-        const PAttr *given = find_attr(c->site->attrs.v, c->site->attrs.n, p->ref);
-        if (!given) return find_attr(c->fn->attrs.v, c->fn->attrs.n, p->ref);
+        Str ref = p->ref;
+        const char *bracket = c->fn->builtin ? memchr(ref.p, '[', ref.n) : NULL;
+        if (bracket) ref.n = (size_t)(bracket - ref.p);
+        const PAttr *given = find_attr(c->site->attrs.v, c->site->attrs.n, ref);
+        if (!given) return find_attr(c->fn->attrs.v, c->fn->attrs.n, ref);
         *s = c->site_scope;
         p = given;
+        if (bracket) {
+            given = attr_target(im, p, s);
+            return given ? attr_item(im, given, ref, bracket) : NULL;
+        }
     }
     return p;
 }
 
-const PAttr *sdx_import_attr(Scope *s, const PNode *p, const char *name)
+const PAttr *sdx_import_attr(Import *im, Scope *s, const PNode *p, const char *name)
 {
-    return attr_target(find_attr(p->attrs.v, p->attrs.n, (Str){ name, strlen(name) }), &s);
+    return attr_target(im, find_attr(p->attrs.v, p->attrs.n, (Str){ name, strlen(name) }), &s);
 }
 
 /* By the field that is set: files of IR 1 have no type. */
@@ -166,7 +188,7 @@ sdx_status sdx_import_attrs(Import *im, Scope *s, Node *owner, const PNode *p, c
     for (int i = 0; i < p->attrs.n; i++) {
         Str name = p->attrs.v[i]->name;
         Scope *from = s;
-        const PAttr *target = attr_target(p->attrs.v[i], &from);
+        const PAttr *target = attr_target(im, p->attrs.v[i], &from);
         if (!target) continue;
         if (find_attr(p->attrs.v, i, name))
             return sdx_fail(err, SDX_INVALID_MODEL, "attribute `%.*s` is given twice", STR_ARG(name));

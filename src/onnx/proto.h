@@ -116,7 +116,7 @@ typedef struct PFunction {
     PLIST(PNode *) nodes;
     PLIST(PValueInfo) values;
     POpsets opsets;
-    bool active; /* import is inside its body */
+    bool builtin; /* from bodies.def */
 } PFunction;
 
 typedef struct PModel {

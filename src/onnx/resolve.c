@@ -52,14 +52,18 @@ sdx_status sdx_import_operator(Import *im, const Scope *s, const PNode *p, const
     *def = custom_op(im->opt, domain, name);
     bool internal = strcmp(domain, "sdx") == 0; /* forms that rewrites make; files have no right to them */
     if (!*def && !internal) *def = sdx_op_find(domain, name);
-    if (*def) {
-        *ver = op_row(*def, opset);
-        return SDX_OK;
-    }
+    *ver = *def ? op_row(*def, opset) : NULL;
+    return SDX_OK;
+}
+
+sdx_status sdx_import_unknown(const Scope *s, const PNode *p, Err *err)
+{
+    int64_t opset = sdx_import_opset(s->opsets, p->domain);
     char version[32] = "not imported";
     if (opset != INT64_MAX) snprintf(version, sizeof version, "opset %lld", (long long)opset);
-    return sdx_fail(err, SDX_UNSUPPORTED, "operator %s of domain %s (%s) is not known", name,
-                    *domain ? domain : "ai.onnx", version);
+    Str domain = is_default_domain(p->domain) ? (Str){ "ai.onnx", 7 } : p->domain;
+    return sdx_fail(err, SDX_UNSUPPORTED, "operator %.*s of domain %.*s (%s) is not known", STR_ARG(p->op_type),
+                    STR_ARG(domain), version);
 }
 
 /* -- upgrades ------------------------------------------------------------------------------------------------------ */

@@ -43,4 +43,9 @@ sdx_status sdx_text_type(Text *t, PType **out);
 /* The elements of a tensor of this type, in braces. */
 sdx_status sdx_text_tensor(Text *t, const PType *type, Str name, PTensor **out);
 
+/* -- text_read.c --------------------------------------------------------------------------------------------------- */
+
+/* What follows the name of a function: parameters, inputs, outputs and body. */
+sdx_status sdx_text_function(Text *t, PFunction *fn);
+
 #endif

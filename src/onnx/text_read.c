@@ -405,11 +405,9 @@ static sdx_status read_parameters(Text *t, PFunction *fn)
     return sdx_text_expect(t, ">");
 }
 
-static sdx_status read_function(Text *t, PFunction *fn)
+sdx_status sdx_text_function(Text *t, PFunction *fn)
 {
     PGraph types = { 0 };
-    TRY(read_header(t, NULL, fn));
-    TRY(sdx_text_name(t, &fn->name));
     if (sdx_text_take(t, "<")) TRY(read_parameters(t, fn));
     TRY(sdx_text_expect(t, "("));
     while (!sdx_text_at(t, ")")) {
@@ -426,6 +424,13 @@ static sdx_status read_function(Text *t, PFunction *fn)
     TRY(sdx_text_expect(t, ")"));
     if (sdx_text_take(t, "<")) TRY(read_inner_values(t, &types));
     return read_body(t, &fn->nodes.v, &fn->nodes.n);
+}
+
+static sdx_status read_function(Text *t, PFunction *fn)
+{
+    TRY(read_header(t, NULL, fn));
+    TRY(sdx_text_name(t, &fn->name));
+    return sdx_text_function(t, fn);
 }
 
 /* Only nodes: free names become inputs, in order of use; what nobody reads becomes outputs. */
