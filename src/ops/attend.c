@@ -1,0 +1,103 @@
+#include "ops/attend.h"
+
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "base/size.h"
+#include "ops/axis3.h"
+#include "ops/dims.h"
+
+sdx_status sdx_infer_shape_is(const Infer *c, int i, const char *what, int rank, const Dim *want)
+{
+    const Shape *s = infer_shape(c, i);
+    if (!s) return SDX_OK;
+    if (s->rank != rank) return sdx_infer_fail(c, "%s has rank %d; it must be %d", what, (int)s->rank, rank);
+    for (int k = 0; k < rank; k++)
+        if (dim_differs(s->dims[k], want[k]))
+            return sdx_infer_fail(c, "%s has size %lld along axis %d; it must be %lld", what, (long long)s->dims[k], k,
+                                  (long long)want[k]);
+    return SDX_OK;
+}
+
+sdx_status sdx_infer_head_size(const Infer *c, const char *what, Dim width, int64_t heads, Dim *size)
+{
+    if (sdx_dim_is_const(width) && width % heads)
+        return sdx_infer_fail(c, "%s is %lld wide, which %lld heads do not divide", what, (long long)width,
+                              (long long)heads);
+    *size = sdx_dim_of(sdx_dimval_div(c->syms, sdx_dimval_of(width), sdx_dimval_num(heads)));
+    return SDX_OK;
+}
+
+Dim sdx_infer_add(const Infer *c, Dim a, Dim b)
+{
+    return sdx_dim_of(sdx_dimval_add(c->syms, sdx_dimval_of(a), sdx_dimval_of(b)));
+}
+
+sdx_status sdx_scratch_add(Prepare *p, int64_t count, size_t esize, size_t *at)
+{
+    size_t nbytes;
+    *at = sdx_round_up(p->scratch, SDX_ALIGN);
+    if (!sdx_mul_size(&nbytes, (size_t)count, esize) || !sdx_add_size(&p->scratch, *at, nbytes))
+        return sdx_prepare_fail(p, SDX_LIMIT_BYTES, "scratch does not fit the address space");
+    return SDX_OK;
+}
+
+sdx_status sdx_attend_plan(Prepare *p, Attend *s)
+{
+    s->a.kern = p->kern;
+    s->flush = p->flush_subnormals;
+    if (!sdx_attn_plan(&s->a, sdx_dtype_size(s->dtype), &s->plan) || s->plan.scratch > (size_t)INT64_MAX)
+        return sdx_prepare_fail(p, SDX_LIMIT_BYTES, "%lld queries and %lld keys do not fit the address space",
+                                (long long)s->a.rows, (long long)s->a.keys);
+    return sdx_scratch_add(p, p->threads > 0 ? p->threads : 1, s->plan.scratch, &s->at);
+}
+
+static void append_range(void *arg, int64_t from, int64_t to, int worker)
+{
+    const KvAppend *k = arg;
+    size_t row = (size_t)k->size * k->esize;
+    for (int64_t u = from; u < to; u++) {
+        char *dst = (char *)k->dst + (size_t)(u * (k->past + k->fresh)) * row;
+        size_t past = (size_t)k->past * row;
+        if (past) memcpy(dst, (const char *)k->before + (size_t)u * past, past);
+        const char *src = (const char *)k->m.p +
+                          (size_t)(u / k->heads * k->m.batch + u % k->heads * k->m.head) * k->esize;
+        for (int64_t i = 0; i < k->fresh && row; i++)
+            memcpy(dst + past + (size_t)i * row, src + (size_t)(i * k->m.row) * k->esize, row);
+    }
+}
+
+void sdx_kv_append(const Run *r, const KvAppend *k)
+{
+    int64_t units = k->batches * k->heads, each = (k->past + k->fresh) * k->size;
+    if (each) sdx_run_range(r, units, grain_for(each), append_range, (void *)k);
+}
+
+typedef struct AttendJob {
+    const Attend *s;
+    const Attn *a;
+    char *scratch;
+} AttendJob;
+
+static void attend_range(void *arg, int64_t from, int64_t to, int worker)
+{
+    const AttendJob *j = arg;
+    const AttnPlan *p = &j->s->plan;
+    void *scratch = j->scratch + (size_t)worker * p->scratch;
+    FpEnv caller = sdx_fpenv_save();
+    if (j->s->flush) sdx_fpenv_flush(true);
+    for (int64_t u = from; u < to; u++) {
+        if (j->s->dtype == DT_DOUBLE)
+            sdx_attn_f64(j->a, p, u, scratch);
+        else
+            sdx_attn_f32(j->a, p, u, scratch);
+    }
+    sdx_fpenv_restore(caller);
+}
+
+void sdx_attend_run(const Run *r, const Attend *s, const Attn *a)
+{
+    AttendJob j = { s, a, (char *)r->scratch + s->at };
+    double work = (double)s->plan.block * (double)(a->keys + 1) * (double)(a->size + a->v_size + 8);
+    sdx_run_range(r, s->plan.units, work >= 65536 ? 1 : (int64_t)(65536 / work) + 1, attend_range, &j);
+}
