@@ -59,7 +59,8 @@ static sdx_status collect_opsets(Graph *g, void *user, Err *err)
     Opsets *list = user;
     for (const Node *n = g->first; n; n = n->next) {
         char text[256];
-        if (strcmp(n->domain, "sdx") == 0)
+        bool names = n->def == &sdx_op_training_Gradient; /* its names have become edges */
+        if (names || strcmp(n->domain, "sdx") == 0)
             return sdx_fail(err, SDX_UNSUPPORTED, "%s is an internal form that ONNX cannot express",
                             sdx_node_text(n, text, sizeof text));
         int since = lowest_version(n, list->scratch), i = 0;

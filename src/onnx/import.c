@@ -307,6 +307,37 @@ static sdx_status set_origin(Model *m, Node *n, const OpVer *ver, Err *err)
     return SDX_OK;
 }
 
+/* Gradient names tensors in its attributes; here they become inputs, after those it has (ops/gradient_op.c). */
+static sdx_status add_named_inputs(Import *im, const Scope *s, Node *n, Err *err)
+{
+    static const char *const lists[] = { "xs", "zs", "y" };
+    int n_in = n->n_in, n_names = 0, total = n->n_in;
+    for (int i = 0; i < 3; i++) {
+        const Attr *a = sdx_node_attr(n, lists[i]);
+        bool names = a && a->type == (i < 2 ? ATTR_STRINGS : ATTR_STRING);
+        if (a && !names) return sdx_fail(err, SDX_INVALID_MODEL, "attribute %s does not hold names", lists[i]);
+        total += names ? (int)a->n : 0;
+    }
+    Value **in = sdx_arena_array(im->scratch, Value *, total);
+    TRY_ARENA(in, im->scratch, err);
+    for (int i = 0; i < n_in; i++) in[i] = n->in[i];
+    for (int i = 0; i < 3; i++) {
+        const Attr *a = sdx_node_attr(n, lists[i]);
+        if (i == 2 && n_names != n_in)
+            return sdx_fail(err, SDX_INVALID_MODEL, "has %d inputs, but xs and zs hold %d names", n_in, n_names);
+        for (int64_t k = 0; a && k < a->n; k++) {
+            Str name = i < 2 ? a->strings[k] : a->s;
+            sdx_status status = sdx_import_find(s, name, &in[n_in + n_names++], err);
+            if (status == SDX_OK) continue;
+            sdx_err_prefix(err, "attribute %s", lists[i]);
+            return status;
+        }
+    }
+    bool set = sdx_node_set_inputs(n, in, n_in + n_names);
+    TRY_ARENA(set, &im->model->arena, err);
+    return SDX_OK;
+}
+
 static sdx_status add_operator(Import *im, Scope *s, const PNode *p, const OpDef *def, const OpVer *ver, Err *err)
 {
     Model *m = im->model;
@@ -323,6 +354,7 @@ static sdx_status add_operator(Import *im, Scope *s, const PNode *p, const OpDef
     n->op_type = def->name;
     n->domain = def->domain ? def->domain : "";
     TRY(sdx_import_attrs(im, s, n, p, def, &n->attrs, &n->n_attrs, err));
+    if (def == &sdx_op_training_Gradient) TRY(add_named_inputs(im, s, n, err));
     return set_origin(m, n, ver, err);
 }
 

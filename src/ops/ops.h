@@ -75,6 +75,10 @@ typedef struct AttrSpec {
     {                                                                                                                  \
         .name = #field, .type = ATTR_STRINGS, .offset = offsetof(S, field)                                             \
     }
+#define OP_STRS_REQ(S, field)                                                                                          \
+    {                                                                                                                  \
+        .name = #field, .type = ATTR_STRINGS, .offset = offsetof(S, field), .required = true                           \
+    }
 #define OP_TENSOR(S, field)                                                                                            \
     {                                                                                                                  \
         .name = #field, .type = ATTR_TENSOR, .offset = offsetof(S, field)                                              \

@@ -5,6 +5,7 @@
 #include "ops/infer.h"
 #include "ops/pack.h"
 #include "session/session_parts.h"
+#include "train/train.h"
 
 enum { PLAN_CACHE_DEFAULT = 16, FOLD_MAX_NBYTES = 1 << 20 };
 
@@ -123,6 +124,7 @@ static sdx_status open_fill(Session *s, const SessionOptions *o, Err *err)
     OptOptions opt = { .level = o->level, .disabled = o->disabled, .fold_max_nbytes = FOLD_MAX_NBYTES, .kern = kern };
     TRY(list_providers(s, o, err));
     TRY(list_rewrites(s, &opt.others, err));
+    TRY(sdx_gradients_expand(s->model, o->max_nodes, err));
     TRY(sdx_opt_run(s->model, &opt, err));
     TRY(list_inputs(s, err));
     TRY(sdx_packs_create(s->alloc, s->model->owners, s->model->n_owners, &s->packs, err));

@@ -1,0 +1,201 @@
+/* Convolution and pooling.
+ *
+ * For y = conv(x, w), dx spreads dy over the windows, which ConvTranspose does, and dw convolves x with dy, batch and
+ * channels having changed places: the step from one element of dw to the next is the dilation, and dy is dilated by the
+ * stride. */
+#include "train/vjp.h"
+
+enum { AXES = SDX_MAX_RANK };
+
+/* Windows over n spatial axes, those after batch and channels. */
+typedef struct Windows {
+    int n;
+    int64_t group;
+    int64_t strides[AXES], dilations[AXES], begins[AXES], ends[AXES];
+    int64_t zeros[2 * AXES], axes[AXES];
+} Windows;
+
+/* Padding that makes the output ceil(size / stride), more of it before the elements or behind them. */
+static void pads_same(Vjp *g, Windows *s, const int64_t *kernel, bool upper)
+{
+    for (int i = 0; i < s->n; i++) {
+        int64_t size = size_of(in(g, 0), i + 2), stride = s->strides[i];
+        if (size < 0 || kernel[i] < 0 || stride < 1) {
+            sdx_vjp_fail(g, "its gradient with auto_pad needs sizes that are known");
+            return;
+        }
+        int64_t total = ((size + stride - 1) / stride - 1) * stride + (kernel[i] - 1) * s->dilations[i] + 1 - size;
+        total = total > 0 ? total : 0;
+        s->begins[i] = upper ? total / 2 : total - total / 2;
+        s->ends[i] = total - s->begins[i];
+    }
+}
+
+/* kernel: its spatial sizes, -1 where not known. */
+static bool windows_read(Vjp *g, Windows *s, int rank, const int64_t *kernel)
+{
+    int64_t pads[2 * AXES];
+    *s = (Windows){ .n = rank - 2, .group = sdx_vjp_int(g, "group", 1) };
+    if (rank < 3) return false;
+    sdx_vjp_ints(g, "strides", s->strides, s->n, 1);
+    sdx_vjp_ints(g, "dilations", s->dilations, s->n, 1);
+    sdx_vjp_ints(g, "pads", pads, 2 * s->n, 0);
+    bool upper = sdx_vjp_word(g, "auto_pad", "SAME_UPPER"), lower = sdx_vjp_word(g, "auto_pad", "SAME_LOWER");
+    for (int i = 0; i < s->n; i++) {
+        s->axes[i] = i + 2;
+        if (sdx_vjp_word(g, "auto_pad", "VALID")) pads[i] = pads[s->n + i] = 0;
+        s->begins[i] = pads[i];
+        s->ends[i] = pads[s->n + i];
+    }
+    if (upper || lower) pads_same(g, s, kernel, upper);
+    return true;
+}
+
+static void kernel_sizes(const Value *w, int rank, int64_t *sizes)
+{
+    for (int i = 2; i < rank; i++) sizes[i - 2] = size_of(w, i);
+}
+
+/* d spread over windows of w, and the padding cut off: what comes out has the spatial sizes of `like`. */
+static Value *spread(Vjp *g, const Windows *s, Value *d, Value *w, Value *like)
+{
+    int64_t minus[AXES];
+    Attr attrs[] = { VJP_INTS("strides", s->strides, s->n), VJP_INTS("dilations", s->dilations, s->n),
+                     VJP_INT("group", s->group) };
+    Value *full = sdx_vjp_with(g, "ConvTranspose", (Value *[]){ d, w }, 2, attrs, 3);
+    for (int i = 0; i < s->n; i++) minus[i] = -s->begins[i];
+    /* Elements that no window reaches lie beyond the end: there the padding is positive. */
+    Value *more = sub(g, sdx_vjp_shape(g, like, 2, -1), sdx_vjp_shape(g, full, 2, -1));
+    Value *before = sdx_vjp_list(g, minus, s->n), *behind = sub(g, more, before);
+    Value *pads = sdx_vjp_concat(g, (Value *[]){ before, behind }, 2, 0);
+    return sdx_vjp_with(g, "Pad", (Value *[]){ full, pads, NULL, sdx_vjp_list(g, s->axes, s->n) }, 4, NULL, 0);
+}
+
+static Value *swapped(Vjp *g, Value *v, int rank)
+{
+    int64_t perm[SDX_MAX_RANK];
+    for (int i = 0; i < rank; i++) perm[i] = i < 2 ? 1 - i : i;
+    return sdx_vjp_with(g, "Transpose", &v, 1, &VJP_INTS("perm", perm, rank), 1);
+}
+
+/* x [N, C, ...] as [C/g, g N, ...]: the groups side by side, each with its batch for channels. */
+static Value *batch_as_channels(Vjp *g, const Windows *s, Value *x, int rank)
+{
+    int64_t perm[SDX_MAX_RANK];
+    if (s->group == 1) return swapped(g, x, rank);
+    if (rank + 1 > SDX_MAX_RANK) return NULL;
+    Value *sizes = sdx_vjp_shape(g, x, 2, -1), *split = sdx_vjp_list(g, (int64_t[]){ s->group, -1 }, 2);
+    Value *to = sdx_vjp_concat(g, (Value *[]){ sdx_vjp_shape(g, x, 0, 1), split, sizes }, 3, 0);
+    for (int i = 0; i <= rank; i++) perm[i] = i < 3 ? 2 - i : i;
+    Value *v = sdx_vjp_reshape(g, x, to);
+    v = sdx_vjp_with(g, "Transpose", &v, 1, &VJP_INTS("perm", perm, rank + 1), 1);
+    to = sdx_vjp_concat(g, (Value *[]){ sdx_vjp_shape(g, v, 0, 1), sdx_vjp_list(g, (int64_t[]){ -1 }, 1), sizes }, 3,
+                        0);
+    return sdx_vjp_reshape(g, v, to);
+}
+
+/* The adjoint of w [M, C/g, ...] where windows of x give rise to d [N, M, ...]. */
+static Value *weights_back(Vjp *g, const Windows *s, Value *x, Value *d, Value *w, int rank)
+{
+    int64_t pads[2 * AXES];
+    for (int i = 0; i < s->n; i++) pads[i] = s->begins[i], pads[s->n + i] = s->ends[i];
+    Attr attrs[] = { VJP_INTS("strides", s->dilations, s->n), VJP_INTS("dilations", s->strides, s->n),
+                     VJP_INTS("pads", pads, 2 * s->n), VJP_INT("group", s->group) };
+    Value *list[] = { batch_as_channels(g, s, x, rank), swapped(g, d, rank) };
+    Value *all = swapped(g, sdx_vjp_with(g, "Conv", list, 2, attrs, 4), rank);
+    /* Elements behind the last window make it larger than w. */
+    Value *cut[] = { all, sdx_vjp_list(g, s->zeros, s->n), sdx_vjp_shape(g, w, 2, -1), sdx_vjp_list(g, s->axes, s->n) };
+    return sdx_vjp_with(g, "Slice", cut, 4, NULL, 0);
+}
+
+static void give_bias(Vjp *g, int i, int rank)
+{
+    int64_t axes[SDX_MAX_RANK] = { 0 };
+    for (int k = 2; k < rank; k++) axes[k - 1] = k;
+    if (sdx_vjp_wants(g, i)) sdx_vjp_give(g, i, sdx_vjp_reduce(g, "ReduceSum", dy(g, 0), axes, rank - 1, false));
+}
+
+void sdx_back_conv(Vjp *g)
+{
+    int64_t kernel[AXES];
+    Value *x = in(g, 0), *w = in(g, 1), *d = dy(g, 0);
+    int rank = sdx_vjp_rank(g, x);
+    Windows s;
+    kernel_sizes(w, rank, kernel);
+    if (!windows_read(g, &s, rank, kernel)) return;
+    if (sdx_vjp_wants(g, 0)) sdx_vjp_give(g, 0, spread(g, &s, d, w, x));
+    if (sdx_vjp_wants(g, 1)) sdx_vjp_give(g, 1, weights_back(g, &s, x, d, w, rank));
+    give_bias(g, 2, rank);
+}
+
+/* The other way about: dx is a convolution of dy, and dw that of a convolution from dy to x. */
+void sdx_back_convtranspose(Vjp *g)
+{
+    int64_t pads[2 * AXES];
+    Value *x = in(g, 0), *w = in(g, 1), *d = dy(g, 0);
+    int rank = sdx_vjp_rank(g, x);
+    const Attr *auto_pad = sdx_node_attr(g->n, "auto_pad");
+    Windows s;
+    if (sdx_node_attr(g->n, "output_shape") || (auto_pad && !sdx_vjp_word(g, "auto_pad", "NOTSET"))) {
+        sdx_vjp_fail(g, "its gradient is not known with output_shape or auto_pad");
+        return;
+    }
+    if (!windows_read(g, &s, rank, NULL)) return;
+    for (int i = 0; i < s.n; i++) pads[i] = s.begins[i], pads[s.n + i] = s.ends[i];
+    Attr attrs[] = { VJP_INTS("strides", s.strides, s.n), VJP_INTS("dilations", s.dilations, s.n),
+                     VJP_INTS("pads", pads, 2 * s.n), VJP_INT("group", s.group) };
+    if (sdx_vjp_wants(g, 0)) {
+        Value *all = sdx_vjp_with(g, "Conv", (Value *[]){ d, w }, 2, attrs, 4);
+        /* output_padding of a stride or more would give further windows. */
+        Value *cut[] = { all, sdx_vjp_list(g, s.zeros, s.n), sdx_vjp_shape(g, x, 2, -1), sdx_vjp_list(g, s.axes, s.n) };
+        sdx_vjp_give(g, 0, sdx_vjp_with(g, "Slice", cut, 4, NULL, 0));
+    }
+    if (sdx_vjp_wants(g, 1)) sdx_vjp_give(g, 1, weights_back(g, &s, d, x, w, rank));
+    give_bias(g, 2, rank);
+}
+
+/* Indices count through all of x. */
+void sdx_back_maxpool(Vjp *g)
+{
+    if (sdx_vjp_int(g, "storage_order", 0)) sdx_vjp_fail(g, "its gradient is not known for storage_order 1");
+    sdx_vjp_give(g, 0, sdx_vjp_scatter(g, in(g, 0), sdx_vjp_out(g, 1), dy(g, 0)));
+}
+
+void sdx_back_globalaveragepool(Vjp *g)
+{
+    Value *share = mul(g, dy(g, 0), sdx_vjp_ratio(g, in(g, 0), out(g), true));
+    sdx_vjp_give(g, 0, sdx_vjp_expand_like(g, share, in(g, 0)));
+}
+
+/* Each channel by itself is a convolution with ones, divided by the number of elements in the window: those of the
+ * kernel, or without padding what pooling ones tells. */
+void sdx_back_averagepool(Vjp *g)
+{
+    int64_t kernel[AXES], ones[AXES + 2], count = 1;
+    Value *x = in(g, 0), *d = dy(g, 0);
+    int rank = sdx_vjp_rank(g, x);
+    Windows s;
+    if (sdx_vjp_int(g, "ceil_mode", 0)) sdx_vjp_fail(g, "its gradient is not known for ceil_mode 1");
+    if (rank < 3 || rank > AXES) return;
+    sdx_vjp_ints(g, "kernel_shape", kernel, rank - 2, 1);
+    if (!windows_read(g, &s, rank, kernel)) return;
+    ones[0] = ones[1] = 1;
+    for (int i = 0; i < s.n; i++) ones[i + 2] = kernel[i], count *= kernel[i];
+    if (sdx_vjp_int(g, "count_include_pad", 0)) {
+        d = scale(g, d, 1. / (double)count);
+    } else {
+        int64_t pads[2 * AXES];
+        for (int i = 0; i < s.n; i++) pads[i] = s.begins[i], pads[s.n + i] = s.ends[i];
+        Attr attrs[] = { VJP_INTS("kernel_shape", kernel, s.n), VJP_INTS("strides", s.strides, s.n),
+                         VJP_INTS("dilations", s.dilations, s.n), VJP_INTS("pads", pads, 2 * s.n),
+                         VJP_INT("count_include_pad", 1) };
+        Value *filled = sdx_vjp_fill_like(g, 1, x);
+        Value *part = sdx_vjp_with(g, "AveragePool", &filled, 1, attrs, 5);
+        d = over(g, d, scale(g, part, (double)count));
+    }
+    /* [N, C, ...] as [N C, 1, ...] */
+    Value *one = sdx_vjp_list(g, (int64_t[]){ -1, 1 }, 2), *sizes = sdx_vjp_shape(g, d, 2, -1);
+    Value *flat = sdx_vjp_reshape(g, d, sdx_vjp_concat(g, (Value *[]){ one, sizes }, 2, 0));
+    Value *w = x ? sdx_vjp_fill(g, 1, x->type.elem, sdx_vjp_list(g, ones, rank)) : NULL;
+    sdx_vjp_give(g, 0, sdx_vjp_reshape_like(g, spread(g, &s, flat, w, x), x));
+}
