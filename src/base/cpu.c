@@ -139,3 +139,18 @@ unsigned sdx_cpu_level(const char **problem)
     if (problem) *problem = wanted_problem;
     return wanted;
 }
+
+CpuVendor sdx_cpu_vendor(void)
+{
+#if SDX_ARCH_X86
+    static const struct {
+        const char *id; /* CPUID leaf 0: ebx edx ecx */
+        CpuVendor vendor;
+    } known[] = { { "GenuineIntel", { "Intel", 0x8086 } }, { "AuthenticAMD", { "AMD", 0x1022 } } };
+    uint32_t a, id[3];
+    if (__get_cpuid(0, &a, &id[0], &id[2], &id[1]))
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            if (memcmp(id, known[i].id, sizeof id) == 0) return known[i].vendor;
+#endif
+    return (CpuVendor){ "", 0 };
+}

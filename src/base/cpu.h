@@ -38,6 +38,13 @@ typedef struct Cpu {
 
 const Cpu *sdx_cpu(void);
 
+/* Who made it, and the number that company has on PCI; "" and 0 when that is not known. */
+typedef struct CpuVendor {
+    const char *name;
+    unsigned pci_id;
+} CpuVendor;
+CpuVendor sdx_cpu_vendor(void);
+
 /* Can this machine run `level`? */
 bool sdx_cpu_has(unsigned level);
 

@@ -132,11 +132,38 @@ static sdx_status add_constant(Import *im, Scope *s, Str name, const Tensor *t, 
     return SDX_OK;
 }
 
+/* What the host has for an initializer; *out NULL: nothing. */
+static sdx_status given_tensor(Import *im, const Scope *s, const PTensor *p, const Tensor **out, Err *err)
+{
+    *out = NULL;
+    for (int i = 0; i < im->opt->n_given && !s->graph->parent; i++) {
+        GivenInit *g = &im->opt->given[i];
+        if (!sdx_str_is(p->name, g->name)) continue;
+        if (p->dtype != (int32_t)g->t.dtype || !sdx_dims_equal(p->dims, p->rank, g->t.dims, g->t.rank)) {
+            char want[160], got[160];
+            return sdx_fail(err, SDX_INVALID_ARGUMENT, "the content given for initializer `%s` is %s%s, not %s%s",
+                            g->name, sdx_dtype_name(g->t.dtype), sdx_dims_text(got, sizeof got, g->t.dims, g->t.rank),
+                            sdx_dtype_name((DType)p->dtype), sdx_dims_text(want, sizeof want, p->dims, p->rank));
+        }
+        g->used = true;
+        *out = &g->t;
+    }
+    return SDX_OK;
+}
+
 static sdx_status add_initializers(Import *im, Scope *s, const PGraph *p, Err *err)
 {
     const Tensor *t;
     for (int i = 0; i < p->initializers.n; i++) {
-        TRY(sdx_proto_tensor(&im->tensors, p->initializers.v[i], &t, err));
+        TRY(given_tensor(im, s, p->initializers.v[i], &t, err));
+        if (t) {
+            Tensor *kept = sdx_arena_new(&im->model->arena, Tensor);
+            TRY_ARENA(kept, &im->model->arena, err);
+            *kept = *t;
+            t = kept;
+        } else {
+            TRY(sdx_proto_tensor(&im->tensors, p->initializers.v[i], &t, err));
+        }
         TRY(add_constant(im, s, p->initializers.v[i]->name, t, err));
     }
     for (int i = 0; i < p->sparse_initializers.n; i++) {

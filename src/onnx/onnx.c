@@ -44,6 +44,7 @@ static sdx_status read_bytes(Model *m, Arena *scratch, const Buf *bytes, const I
     Proto p = { .scratch = scratch, .kept = &m->arena, .max_nodes = opt ? opt->max_nodes : 0 };
     PModel proto = { 0 };
     TRY(read_proto(&p, bytes, &proto, err));
+    if (opt && opt->parsed) *opt->parsed = true;
     return sdx_import_model(m, scratch, &proto, opt, err);
 }
 

@@ -13,6 +13,14 @@ typedef struct ExternalOpener {
     void *user;
 } ExternalOpener;
 
+/* A host's own content for an initializer of the main graph, in place of the file's: type and shape must be the same.
+ * Its elements must outlive the model. */
+typedef struct GivenInit {
+    const char *name;
+    Tensor t;
+    bool used; /* set when the model has it */
+} GivenInit;
+
 typedef struct ImportOptions {
     LoadMode load;
     const char *dir;                /* folder of the model's path, for external data; NULL: refuse external data */
@@ -21,6 +29,9 @@ typedef struct ImportOptions {
     size_t max_bytes;               /* of the model's arena; 0 = none */
     int64_t max_nodes;              /* 0 = none */
     const OpDef *const *custom_ops; /* searched before the built-in ones; NULL-terminated; may be NULL */
+    GivenInit *given;
+    int n_given;
+    bool *parsed; /* set when the bytes were read as a model, however the import ends; may be NULL */
 } ImportOptions;
 
 /* Reads, resolves operators, inlines functions, upgrades, sorts and verifies. Shapes are not inferred yet. Constants

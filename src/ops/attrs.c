@@ -60,7 +60,7 @@ sdx_status sdx_node_parse(Node *n, Err *err)
     const AttrSpec *end = def->attrs;
     for (; end && end->name; end++) attr_default(end, args);
 
-    for (int i = 0; i < n->n_attrs; i++) {
+    for (int i = 0; i < n->n_attrs && !(def->flags & OP_ANY_ATTRS); i++) {
         const Attr *a = &n->attrs[i];
         const AttrSpec *spec = def->attrs;
         while (spec && spec->name && strcmp(spec->name, a->name)) spec++;

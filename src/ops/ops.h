@@ -223,7 +223,8 @@ enum {                       /* OpDef.flags */
        OP_DATA_SHAPE = 64,   /* output shapes depend on input contents beyond what infer can know */
        OP_ELEMENTWISE = 128, /* pointwise over broadcast inputs */
        OP_CONTROL = 256,     /* runs nested graphs */
-       OP_LAZY_PACK = 512    /* packs constant inputs in prepare */
+       OP_LAZY_PACK = 512,   /* packs constant inputs in prepare */
+       OP_ANY_ATTRS = 1024   /* attributes are not declared: any may be given */
 };
 
 struct OpDef {

@@ -1,92 +1,163 @@
-/* The environment and the threads that its sessions share. */
+/* The environment, and the threads that its sessions share. */
 #include <string.h>
 
 #include "ort/entries.h"
 
-static OrtEnv the_env;
+static OrtEnv the_env = { .log = { .severity = 2 } };
 
 struct OrtThreadingOptions {
     int threads;
+    bool flushes_subnormals;
 };
 
-OrtStatus *sdx_ort_CreateEnv(int severity, const char *id, OrtEnv **out)
+/* There is one, which the first creation configures; the last release forgets it. */
+OrtStatus *sdx_ort_CreateEnvWithCustomLoggerAndGlobalThreadPools(OrtLogFn fn, void *user, int severity, const char *id,
+                                                                 const OrtThreadingOptions *t, OrtEnv **out)
 {
-    (void)severity, (void)id;
     if (!out) return sdx_ort_null("out");
-    __atomic_fetch_add(&the_env.refs, 1, __ATOMIC_RELAXED);
+    if (__atomic_fetch_add(&the_env.refs, 1, __ATOMIC_ACQ_REL) == 0) {
+        sdx_ort_log_init(&the_env.log, fn, user, severity, id);
+        the_env.flushes_subnormals = false;
+        __atomic_store_n(&the_env.threads, 0, __ATOMIC_RELAXED);
+    }
+    if (t) {
+        __atomic_store_n(&the_env.threads, t->threads, __ATOMIC_RELAXED);
+        the_env.flushes_subnormals = t->flushes_subnormals;
+    }
     *out = &the_env;
     return NULL;
 }
 
-/* Nothing is logged: errors come back as statuses. */
-OrtStatus *sdx_ort_CreateEnvWithCustomLogger(void *fn, void *user, int severity, const char *id, OrtEnv **out)
+OrtStatus *sdx_ort_CreateEnv(int severity, const char *id, OrtEnv **out)
 {
-    (void)fn, (void)user;
-    return sdx_ort_CreateEnv(severity, id, out);
+    return sdx_ort_CreateEnvWithCustomLoggerAndGlobalThreadPools(NULL, NULL, severity, id, NULL, out);
+}
+
+OrtStatus *sdx_ort_CreateEnvWithCustomLogger(OrtLogFn fn, void *user, int severity, const char *id, OrtEnv **out)
+{
+    return sdx_ort_CreateEnvWithCustomLoggerAndGlobalThreadPools(fn, user, severity, id, NULL, out);
 }
 
 OrtStatus *sdx_ort_CreateEnvWithGlobalThreadPools(int severity, const char *id, const OrtThreadingOptions *t,
                                                   OrtEnv **out)
 {
-    OrtStatus *st = sdx_ort_CreateEnv(severity, id, out);
-    if (!st && t) __atomic_store_n(&the_env.threads, t->threads, __ATOMIC_RELAXED);
-    return st;
+    if (!t) return sdx_ort_null("threading options");
+    return sdx_ort_CreateEnvWithCustomLoggerAndGlobalThreadPools(NULL, NULL, severity, id, t, out);
 }
 
-OrtStatus *sdx_ort_CreateEnvWithCustomLoggerAndGlobalThreadPools(void *fn, void *user, int severity, const char *id,
-                                                                 const OrtThreadingOptions *t, OrtEnv **out)
+/* Layout of the ABI. */
+struct OrtEnvCreationOptions {
+    uint32_t version;
+    int32_t severity;
+    const char *id;
+    OrtLogFn fn;
+    void *user;
+    const OrtThreadingOptions *threading;
+    const OrtKeyValuePairs *config;
+};
+
+OrtStatus *sdx_ort_CreateEnvWithOptions(const OrtEnvCreationOptions *o, OrtEnv **out)
 {
-    (void)fn, (void)user;
-    return sdx_ort_CreateEnvWithGlobalThreadPools(severity, id, t, out);
+    if (!o || !out)
+        return sdx_ort_fail(ORT_INVALID_ARGUMENT,
+                            "CreateEnvWithOptions requires a valid (non-null) OrtEnvCreationOptions argument");
+    if (!o->id) return sdx_ort_null("log_id");
+    return sdx_ort_CreateEnvWithCustomLoggerAndGlobalThreadPools(o->fn, o->user, o->severity, o->id, o->threading, out);
 }
 
 int sdx_ort_shared_threads(void) { return __atomic_load_n(&the_env.threads, __ATOMIC_RELAXED); }
+bool sdx_ort_flushes_subnormals(void) { return the_env.flushes_subnormals; }
+const OrtLogger *sdx_ort_env_log(void) { return &the_env.log; }
 
 void sdx_ort_ReleaseEnv(OrtEnv *env)
 {
-    if (env) __atomic_fetch_sub(&env->refs, 1, __ATOMIC_RELAXED);
+    if (!env || __atomic_sub_fetch(&env->refs, 1, __ATOMIC_ACQ_REL) > 0) return;
+    sdx_ort_forget_allocators();
+    sdx_ort_log_init(&env->log, NULL, NULL, 2, "");
 }
 
 const char *sdx_ort_GetBuildInfoString(void) { return "Sardonyx 0.1.0"; }
 
-/* There is no telemetry to switch, no log whose level matters, and every language is served alike. */
-OrtStatus *sdx_ort_EnableTelemetryEvents(const OrtEnv *env) { return (void)env, NULL; }
-OrtStatus *sdx_ort_DisableTelemetryEvents(const OrtEnv *env) { return (void)env, NULL; }
-OrtStatus *sdx_ort_UpdateEnvWithCustomLogLevel(OrtEnv *env, int level) { return (void)env, (void)level, NULL; }
-OrtStatus *sdx_ort_SetLanguageProjection(const OrtEnv *env, int language) { return (void)env, (void)language, NULL; }
+/* There is no telemetry to switch, and every language is served alike. */
+static OrtStatus *nothing_to_do(const OrtEnv *env) { return env ? NULL : sdx_ort_null("env"); }
+OrtStatus *sdx_ort_EnableTelemetryEvents(const OrtEnv *env) { return nothing_to_do(env); }
+OrtStatus *sdx_ort_DisableTelemetryEvents(const OrtEnv *env) { return nothing_to_do(env); }
+OrtStatus *sdx_ort_SetLanguageProjection(const OrtEnv *env, int language) { return (void)language, nothing_to_do(env); }
+
+/* Threads of sessions report to nobody. */
+OrtStatus *sdx_ort_SetPerSessionThreadPoolCallbacks(OrtEnv *env, const void *config)
+{
+    (void)config;
+    return nothing_to_do(env);
+}
+
+OrtStatus *sdx_ort_UpdateEnvWithCustomLogLevel(OrtEnv *env, int level)
+{
+    if (!env) return sdx_ort_null("env");
+    env->log.severity = level;
+    return NULL;
+}
+
+/* -- threading options --------------------------------------------------------------------------------------------- */
 
 OrtStatus *sdx_ort_CreateThreadingOptions(OrtThreadingOptions **out)
 {
+    if (!out) return sdx_ort_null("out");
     *out = sdx_alloc_zero(&sdx_alloc_default, sizeof **out);
     return *out ? NULL : sdx_ort_no_memory();
 }
 
 void sdx_ort_ReleaseThreadingOptions(OrtThreadingOptions *t) { sdx_free(&sdx_alloc_default, t); }
 
+/* 0 and less: default. */
 OrtStatus *sdx_ort_SetGlobalIntraOpNumThreads(OrtThreadingOptions *t, int threads)
 {
-    if (!t) return sdx_ort_null("the threading options");
-    if (threads < 0) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "intra_op_num_threads is negative");
-    t->threads = threads;
+    if (!t) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Received null OrtThreadingOptions");
+    t->threads = threads < 0 ? 0 : threads;
     return NULL;
 }
 
 /* Nodes run one after the other, and how threads wait is the pool's business. */
 OrtStatus *sdx_ort_SetGlobalInterOpNumThreads(OrtThreadingOptions *t, int threads)
 {
-    return t ? (void)threads, NULL : sdx_ort_null("the threading options");
+    return t ? (void)threads, NULL : sdx_ort_fail(ORT_INVALID_ARGUMENT, "Received null OrtThreadingOptions");
 }
 
 OrtStatus *sdx_ort_SetGlobalSpinControl(OrtThreadingOptions *t, int spins)
 {
-    if (!t) return sdx_ort_null("the threading options");
-    return spins == 0 || spins == 1 ? NULL : sdx_ort_fail(ORT_INVALID_ARGUMENT, "allow_spinning is neither 0 nor 1");
+    if (!t) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Received null OrtThreadingOptions");
+    if (spins == 0 || spins == 1) return NULL;
+    return sdx_ort_fail(ORT_INVALID_ARGUMENT,
+                        "Received invalid value for allow_spinning. Valid values are 0 or 1, not %d", spins);
 }
+
+OrtStatus *sdx_ort_SetGlobalDenormalAsZero(OrtThreadingOptions *t)
+{
+    if (!t) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Received null OrtThreadingOptions");
+    t->flushes_subnormals = true;
+    return NULL;
+}
+
+/* Threads go where the system puts them; the text is only checked. */
+OrtStatus *sdx_ort_SetGlobalIntraOpThreadAffinity(OrtThreadingOptions *t, const char *text)
+{
+    enum { AFFINITY_MAX = 4096 };
+    if (!t) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Received null OrtThreadingOptions");
+    if (!text) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Received null affinity_string");
+    size_t n = strlen(text);
+    if (n && n <= AFFINITY_MAX) return NULL;
+    return sdx_ort_fail(ORT_INVALID_ARGUMENT,
+                        "Size of affinity string must be between 1 and %d; affinity string must not be empty",
+                        AFFINITY_MAX);
+}
+
+/* -- providers ----------------------------------------------------------------------------------------------------- */
 
 OrtStatus *sdx_ort_GetAvailableProviders(char ***out, int *n)
 {
-    static const char name[] = "CPUExecutionProvider";
+    static const char name[] = ORT_CPU_PROVIDER;
     size_t head = 2 * sizeof(char *);
+    if (!out || !n) return sdx_ort_null("an out");
     char **list = sdx_alloc_zero(&sdx_alloc_default, head + sizeof name);
     if (!list) return sdx_ort_no_memory();
     list[0] = strcpy((char *)list + head, name);

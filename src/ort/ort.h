@@ -22,7 +22,8 @@ typedef enum OrtErrorCode {
     ORT_MODEL_LOADED,
     ORT_NOT_IMPLEMENTED,
     ORT_INVALID_GRAPH,
-    ORT_EP_FAIL
+    ORT_EP_FAIL,
+    ORT_MODEL_LOAD_CANCELED
 } OrtErrorCode;
 
 typedef struct OrtStatus {
@@ -30,13 +31,33 @@ typedef struct OrtStatus {
     char text[]; /* NUL-terminated */
 } OrtStatus;
 
+/* A caller's log: fn(user, severity, category, log id, place in the code, text). */
+typedef void (*OrtLogFn)(void *user, int severity, const char *category, const char *id, const char *place,
+                         const char *text);
+
+/* Where messages go: to fn, or without one to stderr. Ours are few, and none is above INFO; the others come from custom
+ * operators. */
+typedef struct OrtLogger {
+    OrtLogFn fn;
+    void *user;
+    int severity; /* the lowest that is passed on: 0 verbose .. 4 fatal */
+    char id[64];
+} OrtLogger;
+
+typedef struct OrtKeyValuePairs OrtKeyValuePairs;
+
 typedef struct OrtEnv {
     int refs;    /* atomic: one process-wide environment, counted */
     int threads; /* of sessions that share them; 0: default */
+    bool flushes_subnormals;
+    OrtLogger log;
+    OrtKeyValuePairs *config; /* may be NULL */
 } OrtEnv;
 
 typedef struct OrtMemoryInfo {
     int type, id, mem_type;
+    int device_type, device_mem; /* 0 CPU, 1 GPU, 2 FPGA, 3 NPU; 0 default, 5 host-accessible */
+    uint32_t vendor_id;
     char name[64];
 } OrtMemoryInfo;
 
@@ -58,21 +79,50 @@ typedef struct OrtConfig {
     const char *key, *value;
 } OrtConfig;
 
+/* The caller's content for an initializer. Its memory stays the caller's: it must outlive the sessions. */
+typedef struct OrtInit {
+    const char *name;
+    Datum d;
+    bool is_external; /* stands for one whose elements are in another file */
+} OrtInit;
+
+/* Bytes that stand for a file of external data. */
+typedef struct OrtFile {
+    const char *name;
+    const void *data;
+    size_t nbytes;
+} OrtFile;
+
+typedef struct OrtCustomOpDomain OrtCustomOpDomain;
+
 typedef struct OrtSessionOptions {
     Arena arena; /* holds every text below */
     OptLevel level;
     int threads;
     bool shares_threads; /* the environment's number counts */
+    bool is_deterministic, has_no_mem_pattern;
+    int execution_mode;
+    int cancels_load; /* atomic */
     const char *optimized_path, *profile_prefix;
     DimOverride *dims;
     int n_dims, cap_dims;
     OrtConfig *config;
     int n_config, cap_config;
+    OrtInit *inits;
+    int n_inits, cap_inits;
+    OrtFile *files;
+    int n_files, cap_files;
+    const OrtCustomOpDomain **domains;
+    int n_domains, cap_domains;
+    OrtLogger log; /* severity -1: the environment's; fn NULL: the environment's */
+    const void *weights;
+    size_t weights_nbytes;
 } OrtSessionOptions;
 
 typedef struct OrtTensorTypeAndShapeInfo {
     DType dtype;
     int rank;
+    bool has_no_shape;                 /* the rank is not known; then 0 */
     int64_t dims[SDX_MAX_RANK];        /* -1: symbolic */
     const char *symbols[SDX_MAX_RANK]; /* point into `names` */
     char *names;
@@ -87,9 +137,14 @@ typedef struct OrtTypeInfo {
 } OrtTypeInfo;
 
 typedef struct OrtProfile OrtProfile;
+typedef struct CustomOps CustomOps; /* custom_op.h */
+typedef struct OrtAsync OrtAsync;
 
 typedef struct OrtSession {
     Session *ses;
+    CustomOps *custom; /* belongs to the model; NULL: none */
+    OrtAsync *async;   /* atomic; made by the first asynchronous run */
+    OrtLogger log;
     OrtProfile *profile; /* NULL: not profiling */
     bool profile_ended;  /* written by the caller's wish; else at release */
 } OrtSession;
@@ -97,6 +152,8 @@ typedef struct OrtSession {
 typedef struct OrtValue {
     Datum d;
 } OrtValue;
+
+typedef void (*OrtAsyncFn)(void *user, OrtValue **out, size_t n_out, OrtStatus *st);
 
 typedef struct OrtRunOptions {
     Arena arena;
@@ -107,10 +164,24 @@ typedef struct OrtRunOptions {
     int n_config, cap_config;
 } OrtRunOptions;
 
+typedef struct OrtArenaCfg {
+    size_t max_mem;
+} OrtArenaCfg;
+
 typedef struct OrtModelMetadata OrtModelMetadata;
+typedef struct OrtPrepackedWeightsContainer OrtPrepackedWeightsContainer;
 typedef struct OrtIoBinding OrtIoBinding;
-typedef struct OrtArenaCfg OrtArenaCfg;
 typedef struct OrtThreadingOptions OrtThreadingOptions;
+typedef struct OrtEnvCreationOptions OrtEnvCreationOptions;
+typedef struct OrtHardwareDevice OrtHardwareDevice;
+typedef struct OrtEpDevice OrtEpDevice;
+typedef struct OrtDeviceEpIncompatibilityDetails OrtDeviceEpIncompatibilityDetails;
+
+#define ORT_CPU_PROVIDER "CPUExecutionProvider"
+
+/* Element types: the ABI's numbers and ours agree below 24. DT_NONE and 0 for what the other side has not. */
+DType sdx_ort_dtype(int code);
+int sdx_ort_dtype_code(DType d);
 
 /* A status with a formatted text; falls back to a static one when memory is short. */
 OrtStatus *sdx_ort_fail(OrtErrorCode code, const char *fmt, ...) SDX_PRINTF(2, 3);
@@ -123,10 +194,43 @@ char *sdx_ort_strdup(OrtAllocator *a, const char *s);
 OrtStatus *sdx_ort_give_text(OrtAllocator *a, const char *text, char **out);
 /* A new value that shares d's content; a borrowed tensor stays borrowed. */
 OrtStatus *sdx_ort_value_alias(const Datum *d, OrtValue **out);
+OrtStatus *sdx_ort_type_info(const SymTab *syms, const Type *t, OrtTypeInfo **out);
+/* A tensor with memory of the allocator, and t's elements in it. */
+OrtStatus *sdx_ort_value_copy(const Tensor *t, OrtAllocator *a, OrtValue **out);
+/* Fills out, whose names the caller frees. syms may be NULL. */
+OrtStatus *sdx_ort_shape_info(const SymTab *syms, const Type *t, OrtTensorTypeAndShapeInfo *out);
+const void *sdx_ort_api(void); /* the function table */
+const void *sdx_ort_api_base(void);
 /* Keeps key and value in the arena; what ONNX Runtime refuses is refused. */
 OrtStatus *sdx_ort_config_add(Arena *a, OrtConfig **v, int *n, int *cap, const char *key, const char *value);
 const char *sdx_ort_config_get(const OrtConfig *v, int n, const char *key); /* the last; NULL: none */
 int sdx_ort_shared_threads(void);                                           /* the environment's; 0: default */
+bool sdx_ort_flushes_subnormals(void);                                      /* the environment's sessions do */
+
+/* -- logs ---------------------------------------------------------------------------------------------------------- */
+
+const OrtLogger *sdx_ort_env_log(void);
+void sdx_ort_log_init(OrtLogger *l, OrtLogFn fn, void *user, int severity, const char *id);
+/* What a session with these options logs to. */
+void sdx_ort_log_session(OrtLogger *l, const OrtSessionOptions *o);
+void sdx_ort_log(const OrtLogger *l, int severity, const char *fmt, ...) SDX_PRINTF(3, 4);
+void sdx_ort_log_text(const OrtLogger *l, int severity, const char *place, const char *text);
+
+bool sdx_ort_is_host_memory(const OrtMemoryInfo *info);
+const Alloc *sdx_ort_env_allocator(void); /* the caller's that is registered; NULL: none */
+void sdx_ort_forget_allocators(void);
+/* Keeps a provider's options as session entries "ep.<provider>.<key>". */
+OrtStatus *sdx_ort_provider_options(OrtSessionOptions *o, const char *provider, const char *const *keys,
+                                    const char *const *values, size_t n);
+/* What options hold, once more. */
+OrtStatus *sdx_ort_init_add(OrtSessionOptions *o, const OrtInit *init);
+OrtStatus *sdx_ort_file_add(OrtSessionOptions *o, const OrtFile *file);
+OrtStatus *sdx_ort_domain_add(OrtSessionOptions *o, const OrtCustomOpDomain *domain);
+/* Waits for what RunAsync started; callbacks have returned. */
+void sdx_ort_async_finish(OrtSession *s);
+/* Adds a pair or replaces its value. false: out of memory. */
+bool sdx_ort_kvps_add(OrtKeyValuePairs *kv, const char *key, const char *value);
+OrtKeyValuePairs *sdx_ort_kvps_new(void);
 
 /* Profiling: nodes of runs, collected until the end, then written in the trace-event format. */
 OrtProfile *sdx_ort_profile_create(const char *prefix);
@@ -134,6 +238,7 @@ const RunTrace *sdx_ort_profile_trace(OrtProfile *p);
 void sdx_ort_profile_run(OrtProfile *p, int64_t start_ns, int64_t end_ns); /* one whole run */
 /* Writes the file and returns its name (valid until destroyed); NULL when it cannot be written. */
 const char *sdx_ort_profile_write(OrtProfile *p);
+uint64_t sdx_ort_profile_start(const OrtProfile *p); /* CLOCK_MONOTONIC, ns */
 void sdx_ort_profile_destroy(OrtProfile *p);
 
 #endif

@@ -36,9 +36,13 @@ OrtStatus *sdx_ort_fail(OrtErrorCode code, const char *fmt, ...)
 OrtStatus *sdx_ort_status(sdx_status st, const Err *err)
 {
     static const OrtErrorCode codes[] = {
-        [SDX_INVALID_ARGUMENT] = ORT_INVALID_ARGUMENT, [SDX_INVALID_MODEL] = ORT_INVALID_GRAPH,
-        [SDX_UNSUPPORTED] = ORT_NOT_IMPLEMENTED,       [SDX_IO] = ORT_NO_SUCHFILE,
-        [SDX_RUN_FAILED] = ORT_RUNTIME_EXCEPTION,      [SDX_INTERNAL] = ORT_RUNTIME_EXCEPTION,
+        [SDX_INVALID_ARGUMENT] = ORT_INVALID_ARGUMENT,
+        [SDX_INVALID_MODEL] = ORT_INVALID_GRAPH,
+        [SDX_UNSUPPORTED] = ORT_NOT_IMPLEMENTED,
+        [SDX_IO] = ORT_NO_SUCHFILE,
+        [SDX_NOT_FOUND] = ORT_NO_SUCHFILE,
+        [SDX_RUN_FAILED] = ORT_RUNTIME_EXCEPTION,
+        [SDX_INTERNAL] = ORT_RUNTIME_EXCEPTION,
     };
     if (st == SDX_OK) return NULL;
     OrtErrorCode code = (size_t)st < sizeof codes / sizeof *codes ? codes[st] : ORT_FAIL;

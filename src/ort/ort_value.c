@@ -16,14 +16,15 @@ OrtStatus *sdx_ort_CreateTensorWithDataAsOrtValue(const OrtMemoryInfo *info, voi
                                                   const int64_t *shape, size_t rank, int type, OrtValue **out)
 {
     if (!info || !out || (rank && !shape)) return sdx_ort_null("memory info, shape or out");
-    Tensor t = { .dtype = (DType)type, .rank = (int32_t)rank, .data = data };
+    Tensor t = { .dtype = sdx_ort_dtype(type), .rank = (int32_t)rank, .data = data };
     size_t need;
-    if (!sdx_dtype_is_valid(type) || type == DT_STRING)
-        return sdx_ort_fail(ORT_INVALID_ARGUMENT, "element type %d cannot lie in a caller's buffer", type);
+    if (t.dtype == DT_NONE) return sdx_ort_fail(ORT_NOT_IMPLEMENTED, "tensor type %d is not supported", type);
+    if (t.dtype == DT_STRING) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "strings cannot lie in a caller's buffer");
     if (rank > SDX_MAX_RANK) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "rank %zu is above %d", rank, SDX_MAX_RANK);
     if (rank) memcpy(t.dims, shape, rank * sizeof *shape);
     if (!sdx_tensor_nbytes(&t, &need))
         return sdx_ort_fail(ORT_INVALID_ARGUMENT, "tried creating tensor with negative value in shape, or too large");
+    if (need && !data) return sdx_ort_null("the data");
     if (need > nbytes)
         return sdx_ort_fail(ORT_INVALID_ARGUMENT, "not enough space: expected %zu, got %zu", need, nbytes);
     return value_new(&(Datum){ .kind = DATUM_TENSOR, .t = t }, out);
@@ -34,6 +35,19 @@ static void give_back(void *user, void *data)
 {
     OrtAllocator *a = user;
     a->Free(a, data);
+}
+
+/* Memory that the caller allocated, freed by its allocator. */
+OrtStatus *sdx_ort_CreateTensorWithDataAndDeleterAsOrtValue(OrtAllocator *deleter, void *data, size_t nbytes,
+                                                            const int64_t *shape, size_t rank, int type, OrtValue **out)
+{
+    if (!deleter) return sdx_ort_null("deleter");
+    OrtStatus *st = sdx_ort_CreateTensorWithDataAsOrtValue(&sdx_ort_cpu_info, data, nbytes, shape, rank, type, out);
+    if (st) return st;
+    (*out)->d.buf = sdx_buf_wrap(&sdx_alloc_default, data, nbytes, give_back, deleter);
+    if ((*out)->d.buf) return NULL;
+    sdx_free(&sdx_alloc_default, *out);
+    return sdx_ort_no_memory();
 }
 
 static OrtStatus *tensor_in(OrtAllocator *a, Datum *d)
@@ -52,11 +66,11 @@ static OrtStatus *tensor_in(OrtAllocator *a, Datum *d)
 OrtStatus *sdx_ort_CreateTensorAsOrtValue(OrtAllocator *a, const int64_t *shape, size_t rank, int type, OrtValue **out)
 {
     if (!a || !out || (rank && !shape)) return sdx_ort_null("allocator, shape or out");
-    if (!sdx_dtype_is_valid(type)) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "element type %d is unknown", type);
+    Datum d = { .kind = DATUM_TENSOR, .t = { .dtype = sdx_ort_dtype(type), .rank = (int32_t)rank } };
+    if (d.t.dtype == DT_NONE) return sdx_ort_fail(ORT_NOT_IMPLEMENTED, "tensor type %d is not supported", type);
     if (rank > SDX_MAX_RANK) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "rank %zu is above %d", rank, SDX_MAX_RANK);
-    Datum d = { .kind = DATUM_TENSOR, .t = { .dtype = (DType)type, .rank = (int32_t)rank } };
     OrtStatus *st;
-    if (type == DT_STRING) { /* bytes of strings are ours in any case */
+    if (d.t.dtype == DT_STRING) { /* bytes of strings are ours in any case */
         Err err;
         sdx_err_clear(&err);
         st = sdx_ort_status(sdx_datum_tensor(&d, &sdx_alloc_default, DT_STRING, (int)rank, shape, &err), &err);
@@ -68,6 +82,23 @@ OrtStatus *sdx_ort_CreateTensorAsOrtValue(OrtAllocator *a, const int64_t *shape,
     st = value_new(&d, out);
     if (st) sdx_datum_clear(&d);
     return st;
+}
+
+OrtStatus *sdx_ort_value_copy(const Tensor *t, OrtAllocator *a, OrtValue **out)
+{
+    size_t nbytes;
+    OrtStatus *st = sdx_ort_CreateTensorAsOrtValue(a, t->dims, (size_t)t->rank, sdx_ort_dtype_code(t->dtype), out);
+    if (st) return st;
+    Datum *d = &(*out)->d;
+    if (t->dtype != DT_STRING) {
+        if (sdx_tensor_nbytes(t, &nbytes) && nbytes) memcpy(d->t.data, t->data, nbytes);
+        return NULL;
+    }
+    Err err = { 0 };
+    sdx_datum_clear(d);
+    sdx_status code = sdx_datum_copy(d, t, &sdx_alloc_default, &err);
+    if (code != SDX_OK) sdx_free(&sdx_alloc_default, *out);
+    return sdx_ort_status(code, &err);
 }
 
 OrtStatus *sdx_ort_value_alias(const Datum *d, OrtValue **out)
@@ -127,6 +158,48 @@ OrtStatus *sdx_ort_GetTensorMemoryInfo(const OrtValue *v, const OrtMemoryInfo **
     return NULL;
 }
 
+OrtStatus *sdx_ort_GetTensorSizeInBytes(const OrtValue *v, size_t *out)
+{
+    if (!v || !out) return sdx_ort_null("value or out");
+    if (v->d.kind != DATUM_TENSOR) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "the value is no tensor");
+    if (v->d.t.dtype == DT_STRING)
+        return sdx_ort_fail(ORT_INVALID_ARGUMENT, "String tensors are not supported by this API");
+    return sdx_tensor_nbytes(&v->d.t, out) ? NULL : sdx_ort_fail(ORT_FAIL, "the size of the tensor overflows");
+}
+
+/* Between tensors of one type and size, all in host memory. */
+OrtStatus *sdx_ort_CopyTensors(const OrtEnv *env, const OrtValue *const *from, OrtValue *const *to, void *stream,
+                               size_t n)
+{
+    (void)stream;
+    if (!env || !from || !to) return sdx_ort_null("env or tensors");
+    for (size_t i = 0; i < n; i++) {
+        size_t a, b;
+        if (!from[i] || !to[i]) return sdx_ort_null("a tensor");
+        OrtStatus *st = sdx_ort_GetTensorSizeInBytes(from[i], &a);
+        if (!st) st = sdx_ort_GetTensorSizeInBytes(to[i], &b);
+        if (st) return st;
+        if (from[i]->d.t.dtype != to[i]->d.t.dtype || a != b)
+            return sdx_ort_fail(ORT_INVALID_ARGUMENT, "tensors %zu differ in type or size", i);
+        if (a) memmove(to[i]->d.t.data, from[i]->d.t.data, a);
+    }
+    return NULL;
+}
+
+/* No opaque types are registered. */
+OrtStatus *sdx_ort_CreateOpaqueValue(const char *domain, const char *type, const void *data, size_t nbytes,
+                                     OrtValue **out)
+{
+    if (!domain || !type || !data || !nbytes || !out) return sdx_ort_null("domain, type, data or out");
+    return sdx_ort_fail(ORT_FAIL, "the opaque type %s of domain %s is not registered", type, domain);
+}
+
+OrtStatus *sdx_ort_GetOpaqueValue(const char *domain, const char *type, const OrtValue *v, void *data, size_t nbytes)
+{
+    if (!domain || !type || !v || !data || !nbytes) return sdx_ort_null("domain, type, value or data");
+    return sdx_ort_fail(ORT_FAIL, "the opaque type %s of domain %s is not registered", type, domain);
+}
+
 /* The address of one element. */
 OrtStatus *sdx_ort_TensorAt(OrtValue *v, const int64_t *at, size_t n, void **out)
 {
@@ -134,9 +207,9 @@ OrtStatus *sdx_ort_TensorAt(OrtValue *v, const int64_t *at, size_t n, void **out
     const Tensor *t = &v->d.t;
     size_t size = v->d.kind == DATUM_TENSOR ? sdx_dtype_size(t->dtype) : 0;
     if (!size || t->dtype == DT_STRING)
-        return sdx_ort_fail(ORT_INVALID_ARGUMENT, "the value has no elements with addresses");
+        return sdx_ort_fail(ORT_INVALID_ARGUMENT, "this API does not support strings, nor values without addresses");
     if (n != (size_t)t->rank)
-        return sdx_ort_fail(ORT_INVALID_ARGUMENT, "location has %zu numbers, the tensor's rank is %d", n, t->rank);
+        return sdx_ort_fail(ORT_INVALID_ARGUMENT, "location dimensions do not match shape size: %zu, %d", n, t->rank);
     int64_t offset = 0;
     for (size_t i = 0; i < n; i++) {
         if (at[i] < 0 || at[i] >= t->dims[i]) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "invalid location range");

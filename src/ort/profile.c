@@ -63,6 +63,8 @@ OrtProfile *sdx_ort_profile_create(const char *prefix)
     return p;
 }
 
+uint64_t sdx_ort_profile_start(const OrtProfile *p) { return (uint64_t)p->origin_ns; }
+
 const RunTrace *sdx_ort_profile_trace(OrtProfile *p) { return &p->trace; }
 
 void sdx_ort_profile_run(OrtProfile *p, int64_t start_ns, int64_t end_ns)

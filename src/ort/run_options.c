@@ -20,8 +20,15 @@ void sdx_ort_ReleaseRunOptions(OrtRunOptions *o)
     sdx_free(&sdx_alloc_default, o);
 }
 
-OrtStatus *sdx_ort_RunOptionsSetRunLogVerbosityLevel(OrtRunOptions *o, int v) { return o->verbosity = v, NULL; }
-OrtStatus *sdx_ort_RunOptionsSetRunLogSeverityLevel(OrtRunOptions *o, int v) { return o->severity = v, NULL; }
+OrtStatus *sdx_ort_RunOptionsSetRunLogVerbosityLevel(OrtRunOptions *o, int v)
+{
+    return o ? o->verbosity = v, NULL : sdx_ort_null("run options");
+}
+
+OrtStatus *sdx_ort_RunOptionsSetRunLogSeverityLevel(OrtRunOptions *o, int v)
+{
+    return o ? o->severity = v, NULL : sdx_ort_null("run options");
+}
 
 OrtStatus *sdx_ort_RunOptionsGetRunLogVerbosityLevel(const OrtRunOptions *o, int *out)
 {
@@ -47,7 +54,10 @@ OrtStatus *sdx_ort_RunOptionsSetRunTag(OrtRunOptions *o, const char *tag)
     return NULL;
 }
 
-OrtStatus *sdx_ort_RunOptionsGetRunTag(const OrtRunOptions *o, const char **out) { return *out = o->tag, NULL; }
+OrtStatus *sdx_ort_RunOptionsGetRunTag(const OrtRunOptions *o, const char **out)
+{
+    return o && out ? *out = o->tag, NULL : sdx_ort_null("run options or out");
+}
 
 /* From any thread, during runs too. */
 OrtStatus *sdx_ort_RunOptionsSetTerminate(OrtRunOptions *o)

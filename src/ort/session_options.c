@@ -4,19 +4,25 @@
 
 OrtStatus *sdx_ort_CreateSessionOptions(OrtSessionOptions **out)
 {
+    if (!out) return sdx_ort_null("out");
     OrtSessionOptions *o = sdx_alloc_zero(&sdx_alloc_default, sizeof *o);
     if (!o) return sdx_ort_no_memory();
     sdx_arena_init(&o->arena, &sdx_alloc_default, 0);
     o->level = OPT_DEFAULT;
+    o->log.severity = -1;
     *out = o;
     return NULL;
 }
 
 void sdx_ort_ReleaseSessionOptions(OrtSessionOptions *o)
 {
-    if (o) sdx_arena_fini(&o->arena);
+    if (!o) return;
+    for (int i = 0; i < o->n_inits; i++) sdx_buf_release(o->inits[i].d.buf);
+    sdx_arena_fini(&o->arena);
     sdx_free(&sdx_alloc_default, o);
 }
+
+static OrtStatus *no_options(void) { return sdx_ort_null("session options"); }
 
 static OrtStatus *keep_text(OrtSessionOptions *o, const char *text, const char **field)
 {
@@ -29,73 +35,130 @@ static OrtStatus *keep_text(OrtSessionOptions *o, const char *text, const char *
 
 OrtStatus *sdx_ort_SetOptimizedModelFilePath(OrtSessionOptions *o, const char *path)
 {
-    return keep_text(o, path, &o->optimized_path);
+    return o ? keep_text(o, path, &o->optimized_path) : no_options();
 }
 
 OrtStatus *sdx_ort_EnableProfiling(OrtSessionOptions *o, const char *prefix)
 {
-    return keep_text(o, prefix, &o->profile_prefix);
+    return o ? keep_text(o, prefix, &o->profile_prefix) : no_options();
 }
 
-OrtStatus *sdx_ort_DisableProfiling(OrtSessionOptions *o)
-{
-    if (!o) return sdx_ort_null("the session options");
-    o->profile_prefix = NULL;
-    return NULL;
-}
+OrtStatus *sdx_ort_DisableProfiling(OrtSessionOptions *o) { return o ? o->profile_prefix = NULL, NULL : no_options(); }
 
 OrtStatus *sdx_ort_DisablePerSessionThreads(OrtSessionOptions *o)
 {
-    if (!o) return sdx_ort_null("the session options");
-    o->shares_threads = true;
+    return o ? o->shares_threads = true, NULL : no_options();
+}
+
+/* Nodes run one after the other in either mode. */
+OrtStatus *sdx_ort_SetSessionExecutionMode(OrtSessionOptions *o, int mode)
+{
+    if (!o) return no_options();
+    if (mode != 0 && mode != 1) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "execution_mode is not valid");
+    o->execution_mode = mode;
     return NULL;
 }
 
-/* Nodes run one after the other in either mode, and nothing is logged. */
-OrtStatus *sdx_ort_SetSessionExecutionMode(OrtSessionOptions *o, int mode)
+OrtStatus *sdx_ort_GetSessionExecutionMode(const OrtSessionOptions *o, int *out)
 {
-    (void)o;
-    return mode == 0 || mode == 1 ? NULL : sdx_ort_fail(ORT_INVALID_ARGUMENT, "execution_mode is not valid");
+    return o && out ? *out = o->execution_mode, NULL : sdx_ort_null("session options or out");
 }
 
-OrtStatus *sdx_ort_SetSessionLogId(OrtSessionOptions *o, const char *id) { return (void)o, (void)id, NULL; }
-OrtStatus *sdx_ort_SetSessionLogVerbosityLevel(OrtSessionOptions *o, int v) { return (void)o, (void)v, NULL; }
-OrtStatus *sdx_ort_SetSessionLogSeverityLevel(OrtSessionOptions *o, int v) { return (void)o, (void)v, NULL; }
+OrtStatus *sdx_ort_SetSessionLogId(OrtSessionOptions *o, const char *id)
+{
+    if (!o || !id) return sdx_ort_null("session options or log id");
+    sdx_ort_log_init(&o->log, o->log.fn, o->log.user, o->log.severity, id);
+    return NULL;
+}
+
+OrtStatus *sdx_ort_SetSessionLogVerbosityLevel(OrtSessionOptions *o, int v)
+{
+    return o ? (void)v, NULL : no_options(); /* of messages that are not made */
+}
+
+OrtStatus *sdx_ort_SetSessionLogSeverityLevel(OrtSessionOptions *o, int v)
+{
+    return o ? o->log.severity = v, NULL : no_options();
+}
+
+OrtStatus *sdx_ort_SetUserLoggingFunction(OrtSessionOptions *o, OrtLogFn fn, void *user)
+{
+    if (!o || !fn) return sdx_ort_null("session options or function");
+    o->log.fn = fn;
+    o->log.user = user;
+    return NULL;
+}
 
 /* Memory is planned exactly in any case: these four have nothing to switch. */
-OrtStatus *sdx_ort_EnableMemPattern(OrtSessionOptions *o) { return (void)o, NULL; }
-OrtStatus *sdx_ort_DisableMemPattern(OrtSessionOptions *o) { return (void)o, NULL; }
-OrtStatus *sdx_ort_EnableCpuMemArena(OrtSessionOptions *o) { return (void)o, NULL; }
-OrtStatus *sdx_ort_DisableCpuMemArena(OrtSessionOptions *o) { return (void)o, NULL; }
+OrtStatus *sdx_ort_EnableMemPattern(OrtSessionOptions *o)
+{
+    return o ? o->has_no_mem_pattern = false, NULL : no_options();
+}
+
+OrtStatus *sdx_ort_DisableMemPattern(OrtSessionOptions *o)
+{
+    return o ? o->has_no_mem_pattern = true, NULL : no_options();
+}
+
+OrtStatus *sdx_ort_GetMemPatternEnabled(const OrtSessionOptions *o, int *out)
+{
+    return o && out ? *out = !o->has_no_mem_pattern, NULL : sdx_ort_null("session options or out");
+}
+
+OrtStatus *sdx_ort_EnableCpuMemArena(OrtSessionOptions *o) { return o ? NULL : no_options(); }
+OrtStatus *sdx_ort_DisableCpuMemArena(OrtSessionOptions *o) { return o ? NULL : no_options(); }
+
+/* Results are the same bits for any number of threads anyway. */
+OrtStatus *sdx_ort_SetDeterministicCompute(OrtSessionOptions *o, bool value)
+{
+    return o ? o->is_deterministic = value, NULL : no_options();
+}
 
 /* 0 disable all, 1 basic, 2 extended, 3 layout, 99 all. */
 OrtStatus *sdx_ort_SetSessionGraphOptimizationLevel(OrtSessionOptions *o, int level)
 {
-    if (!o) return sdx_ort_null("session options");
-    if (level < 0) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "graph_optimization_level is not valid");
+    enum { LAYOUT = 3, ALL = 99 };
+    if (!o) return no_options();
+    if (level != ALL && (level < 0 || level > LAYOUT))
+        return sdx_ort_fail(ORT_INVALID_ARGUMENT, "graph_optimization_level is not valid");
     o->level = level == 0 ? OPT_NONE : level == 1 ? OPT_EXACT : OPT_DEFAULT;
     return NULL;
 }
 
+/* 0 and less: default. */
 OrtStatus *sdx_ort_SetIntraOpNumThreads(OrtSessionOptions *o, int threads)
 {
-    if (!o) return sdx_ort_null("session options");
-    if (threads < 0) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "intra_op_num_threads is negative");
-    o->threads = threads;
-    return NULL;
+    return o ? o->threads = threads < 0 ? 0 : threads, NULL : no_options();
 }
 
 /* Nodes run one after the other; each uses all threads. */
 OrtStatus *sdx_ort_SetInterOpNumThreads(OrtSessionOptions *o, int threads)
 {
-    (void)o;
-    return threads < 0 ? sdx_ort_fail(ORT_INVALID_ARGUMENT, "inter_op_num_threads is negative") : NULL;
+    return o ? (void)threads, NULL : no_options();
+}
+
+/* Looked at when a session is about to open, and by nobody after. */
+OrtStatus *sdx_ort_SessionOptionsSetLoadCancellationFlag(OrtSessionOptions *o, bool cancel)
+{
+    if (!o) return no_options();
+    __atomic_store_n(&o->cancels_load, cancel, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+/* -- symbolic sizes ------------------------------------------------------------------------------------------------ */
+
+/* Denotations of dimensions ("DATA_BATCH") are not read from files: none is there to override. */
+OrtStatus *sdx_ort_AddFreeDimensionOverride(OrtSessionOptions *o, const char *denotation, int64_t size)
+{
+    (void)size;
+    return o && denotation ? NULL : sdx_ort_null("session options or denotation");
 }
 
 OrtStatus *sdx_ort_AddFreeDimensionOverrideByName(OrtSessionOptions *o, const char *name, int64_t size)
 {
     const char *copy;
-    if (size < 0) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "the size of a dimension is negative");
+    if (!o) return no_options();
+    if (size < 0) return NULL; /* leaves it free */
     OrtStatus *st = keep_text(o, name, &copy);
     if (st) return st;
     if (!sdx_arena_grow(&o->arena, o->dims, o->n_dims, o->cap_dims)) return sdx_ort_no_memory();
@@ -111,9 +174,9 @@ OrtStatus *sdx_ort_AddFreeDimensionOverrideByName(OrtSessionOptions *o, const ch
 OrtStatus *sdx_ort_config_add(Arena *a, OrtConfig **v, int *n, int *cap, const char *key, const char *value)
 {
     if (!key || !value) return sdx_ort_null("a config key or value");
-    if (!*key) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Config key is empty");
-    if (strlen(key) > CONFIG_KEY_MAX)
-        return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Config key is longer than maximum length: %d", CONFIG_KEY_MAX);
+    if (!*key || strlen(key) > CONFIG_KEY_MAX)
+        return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Config key is empty or longer than maximum length %d",
+                            CONFIG_KEY_MAX);
     if (strlen(value) > CONFIG_VALUE_MAX)
         return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Config value is longer than maximum length: %d", CONFIG_VALUE_MAX);
     OrtConfig c = { sdx_arena_strndup(a, key, strlen(key)), sdx_arena_strndup(a, value, strlen(value)) };
@@ -147,13 +210,69 @@ OrtStatus *sdx_ort_GetSessionConfigEntry(const OrtSessionOptions *o, const char 
 {
     if (!o || !key || !size) return sdx_ort_null("options, key or size");
     const char *text = sdx_ort_config_get(o->config, o->n_config, key);
-    if (!text) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "session config entry '%s' was not found", key);
+    if (!text) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Session config entry '%s' was not found.", key);
     size_t held = *size;
     *size = strlen(text) + 1;
     if (!value) return NULL;
-    if (held < *size) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "config value needs %zu bytes, got %zu", *size, held);
+    if (held < *size)
+        return sdx_ort_fail(ORT_INVALID_ARGUMENT,
+                            "Output buffer is not large enough for session config entry: %zu bytes, %zu needed", held,
+                            *size);
     memcpy(value, text, *size);
     return NULL;
+}
+
+OrtStatus *sdx_ort_GetSessionOptionsConfigEntries(const OrtSessionOptions *o, OrtKeyValuePairs **out)
+{
+    if (!o || !out) return sdx_ort_null("options or out");
+    OrtKeyValuePairs *kv = sdx_ort_kvps_new();
+    bool ok = kv;
+    for (int i = 0; ok && i < o->n_config; i++) ok = sdx_ort_kvps_add(kv, o->config[i].key, o->config[i].value);
+    if (!ok) {
+        sdx_ort_ReleaseKeyValuePairs(kv);
+        return sdx_ort_no_memory();
+    }
+    *out = kv;
+    return NULL;
+}
+
+/* -- threads of the caller's --------------------------------------------------------------------------------------- */
+
+/* TODO(threads): the pool starts threads by itself; calling these needs a hook in base/pool.h. */
+static OrtStatus *own_threads(const void *o, const void *fn, const char *what)
+{
+    if (!o) return no_options();
+    return fn ? sdx_ort_fail(ORT_NOT_IMPLEMENTED, "%s: threads are started by the library", what) : NULL;
+}
+
+OrtStatus *sdx_ort_SessionOptionsSetCustomCreateThreadFn(OrtSessionOptions *o, void *fn)
+{
+    return own_threads(o, fn, "SessionOptionsSetCustomCreateThreadFn");
+}
+
+OrtStatus *sdx_ort_SessionOptionsSetCustomThreadCreationOptions(OrtSessionOptions *o, void *user)
+{
+    return own_threads(o, user, "SessionOptionsSetCustomThreadCreationOptions");
+}
+
+OrtStatus *sdx_ort_SessionOptionsSetCustomJoinThreadFn(OrtSessionOptions *o, void *fn)
+{
+    return own_threads(o, fn, "SessionOptionsSetCustomJoinThreadFn");
+}
+
+OrtStatus *sdx_ort_SetGlobalCustomCreateThreadFn(OrtThreadingOptions *t, void *fn)
+{
+    return own_threads(t, fn, "SetGlobalCustomCreateThreadFn");
+}
+
+OrtStatus *sdx_ort_SetGlobalCustomThreadCreationOptions(OrtThreadingOptions *t, void *user)
+{
+    return own_threads(t, user, "SetGlobalCustomThreadCreationOptions");
+}
+
+OrtStatus *sdx_ort_SetGlobalCustomJoinThreadFn(OrtThreadingOptions *t, void *fn)
+{
+    return own_threads(t, fn, "SetGlobalCustomJoinThreadFn");
 }
 
 /* -- copies -------------------------------------------------------------------------------------------------------- */
@@ -167,12 +286,21 @@ OrtStatus *sdx_ort_CloneSessionOptions(const OrtSessionOptions *in, OrtSessionOp
     o->level = in->level;
     o->threads = in->threads;
     o->shares_threads = in->shares_threads;
+    o->is_deterministic = in->is_deterministic;
+    o->has_no_mem_pattern = in->has_no_mem_pattern;
+    o->execution_mode = in->execution_mode;
+    o->log = in->log;
+    o->weights = in->weights;
+    o->weights_nbytes = in->weights_nbytes;
     if (in->optimized_path) st = keep_text(o, in->optimized_path, &o->optimized_path);
     if (!st && in->profile_prefix) st = keep_text(o, in->profile_prefix, &o->profile_prefix);
     for (int i = 0; !st && i < in->n_dims; i++)
         st = sdx_ort_AddFreeDimensionOverrideByName(o, in->dims[i].name, in->dims[i].size);
     for (int i = 0; !st && i < in->n_config; i++)
         st = sdx_ort_AddSessionConfigEntry(o, in->config[i].key, in->config[i].value);
+    for (int i = 0; !st && i < in->n_inits; i++) st = sdx_ort_init_add(o, &in->inits[i]);
+    for (int i = 0; !st && i < in->n_files; i++) st = sdx_ort_file_add(o, &in->files[i]);
+    for (int i = 0; !st && i < in->n_domains; i++) st = sdx_ort_domain_add(o, in->domains[i]);
     if (st)
         sdx_ort_ReleaseSessionOptions(o);
     else

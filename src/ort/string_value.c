@@ -1,4 +1,5 @@
-/* Tensors of strings. The texts of one tensor lie in one block, so changing one of them copies all. */
+/* Tensors of strings. One that a caller fills keeps its list and its texts together: new texts are added to the block,
+ * and old ones go with it. */
 #include <string.h>
 
 #include "ort/entries.h"
@@ -23,19 +24,55 @@ static OrtStatus *element(const OrtValue *v, size_t i, const Str **out)
     return NULL;
 }
 
-/* list: as many as the tensor has. */
-static OrtStatus *replace(OrtValue *v, Str *list)
+typedef struct StringBlock {
+    Arena texts;
+    Str list[];
+} StringBlock;
+
+static void block_drop(void *user, void *data)
 {
-    Tensor t = v->d.t;
-    Datum fresh;
-    Err err;
-    sdx_err_clear(&err);
-    t.data = list;
-    sdx_status st = sdx_datum_copy(&fresh, &t, &sdx_alloc_default, &err);
-    if (st != SDX_OK) return sdx_ort_status(st, &err);
-    sdx_datum_clear(&v->d);
-    v->d = fresh;
-    return NULL;
+    StringBlock *b = user;
+    (void)data;
+    sdx_arena_fini(&b->texts);
+    sdx_free(&sdx_alloc_default, b);
+}
+
+/* In the value's own block: a text of n bytes, copied from s unless s is NULL. */
+static bool block_put(StringBlock *b, size_t i, const char *s, size_t n)
+{
+    char *p = sdx_arena_alloc(&b->texts, n + 1, 1);
+    if (!p) return false;
+    if (s) memcpy(p, s, n);
+    b->list[i] = (Str){ p, n };
+    return true;
+}
+
+/* The block that v alone holds: its own, or a new one with (keep) a copy of its texts. */
+static StringBlock *block_of(OrtValue *v, size_t n, bool keep)
+{
+    Datum *d = &v->d;
+    size_t size;
+    if (keep && d->buf && d->buf->drop == block_drop && __atomic_load_n(&d->buf->refs, __ATOMIC_ACQUIRE) == 1)
+        return d->buf->user;
+    if (!sdx_tensor_nbytes(&d->t, &size) || size > SIZE_MAX - sizeof(StringBlock)) return NULL;
+    StringBlock *b = sdx_alloc_zero(&sdx_alloc_default, sizeof *b + size);
+    if (!b) return NULL;
+    sdx_arena_init(&b->texts, &sdx_alloc_default, 0);
+    Buf *buf = sdx_buf_wrap(&sdx_alloc_default, b->list, size, block_drop, b);
+    bool ok = buf;
+    const Str *old = d->t.data;
+    for (size_t i = 0; keep && ok && i < n; i++) ok = !old[i].n || block_put(b, i, old[i].p, old[i].n);
+    if (!ok) {
+        if (buf)
+            sdx_buf_release(buf);
+        else
+            block_drop(b, NULL);
+        return NULL;
+    }
+    sdx_buf_release(d->buf);
+    d->buf = buf;
+    d->t.data = b->list;
+    return b;
 }
 
 OrtStatus *sdx_ort_FillStringTensor(OrtValue *v, const char *const *s, size_t len)
@@ -47,17 +84,12 @@ OrtStatus *sdx_ort_FillStringTensor(OrtValue *v, const char *const *s, size_t le
     if (len != n) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "input array doesn't equal tensor size: %zu, %zu", len, n);
     if (!n) return NULL;
     if (!s) return sdx_ort_null("the array of strings");
-    Str *list = sdx_alloc(&sdx_alloc_default, n * sizeof *list);
-    if (!list) return sdx_ort_no_memory();
-    for (size_t i = 0; i < n && !st; i++) {
-        if (s[i])
-            list[i] = (Str){ s[i], strlen(s[i]) };
-        else
-            st = sdx_ort_null("a string");
-    }
-    if (!st) st = replace(v, list);
-    sdx_free(&sdx_alloc_default, list);
-    return st;
+    for (size_t i = 0; i < n; i++)
+        if (!s[i]) return sdx_ort_null("a string");
+    StringBlock *b = block_of(v, n, false);
+    bool ok = b;
+    for (size_t i = 0; ok && i < n; i++) ok = block_put(b, i, s[i], strlen(s[i]));
+    return ok ? NULL : sdx_ort_no_memory();
 }
 
 OrtStatus *sdx_ort_FillStringTensorElement(OrtValue *v, const char *s, size_t i)
@@ -68,13 +100,23 @@ OrtStatus *sdx_ort_FillStringTensorElement(OrtValue *v, const char *s, size_t i)
     if (!st && !s) st = sdx_ort_null("the string");
     if (!st) st = strings(v, &old, &n);
     if (st) return st;
-    Str *list = sdx_alloc(&sdx_alloc_default, n * sizeof *list);
-    if (!list) return sdx_ort_no_memory();
-    memcpy(list, old, n * sizeof *list);
-    list[i] = (Str){ s, strlen(s) };
-    st = replace(v, list);
-    sdx_free(&sdx_alloc_default, list);
-    return st;
+    StringBlock *b = block_of(v, n, true);
+    return b && block_put(b, i, s, strlen(s)) ? NULL : sdx_ort_no_memory();
+}
+
+/* Room for a text of nbytes, which the caller writes; not initialised. */
+OrtStatus *sdx_ort_GetResizedStringTensorElementBuffer(OrtValue *v, size_t i, size_t nbytes, char **out)
+{
+    const Str *old;
+    size_t n;
+    if (!out) return sdx_ort_null("buffer");
+    OrtStatus *st = element(v, i, &old);
+    if (!st) st = strings(v, &old, &n);
+    if (st) return st;
+    StringBlock *b = nbytes < SIZE_MAX ? block_of(v, n, true) : NULL;
+    if (!b || !block_put(b, i, NULL, nbytes)) return sdx_ort_no_memory();
+    *out = (char *)b->list[i].p;
+    return NULL;
 }
 
 OrtStatus *sdx_ort_GetStringTensorDataLength(const OrtValue *v, size_t *out)
@@ -83,6 +125,7 @@ OrtStatus *sdx_ort_GetStringTensorDataLength(const OrtValue *v, size_t *out)
     size_t n, total = 0;
     OrtStatus *st = strings(v, &s, &n);
     if (st) return st;
+    if (!out) return sdx_ort_null("len");
     for (size_t i = 0; i < n; i++) total += s[i].n;
     *out = total;
     return NULL;
@@ -98,7 +141,10 @@ OrtStatus *sdx_ort_GetStringTensorContent(const OrtValue *v, void *bytes, size_t
     if (st) return st;
     if (n_offsets != n)
         return sdx_ort_fail(ORT_FAIL, "offsets buffer is not equal to tensor size: %zu, %zu", n_offsets, n);
-    if (nbytes < total) return sdx_ort_fail(ORT_FAIL, "output buffer is too small: %zu needed, got %zu", total, nbytes);
+    if ((total && !bytes) || (n && !offsets)) return sdx_ort_null("the buffer or offsets");
+    if (nbytes < total)
+        return sdx_ort_fail(ORT_FAIL, "output buffer is too small. Use GetStringTensorDataLength: %zu needed, got %zu",
+                            total, nbytes);
     for (size_t i = 0; i < n; i++) {
         if (s[i].n) memcpy((char *)bytes + at, s[i].p, s[i].n);
         offsets[i] = at;
@@ -111,6 +157,7 @@ OrtStatus *sdx_ort_GetStringTensorElementLength(const OrtValue *v, size_t i, siz
 {
     const Str *s;
     OrtStatus *st = element(v, i, &s);
+    if (!st && !out) st = sdx_ort_null("out");
     if (!st) *out = s->n;
     return st;
 }
@@ -120,6 +167,7 @@ OrtStatus *sdx_ort_GetStringTensorElement(const OrtValue *v, size_t nbytes, size
     const Str *s;
     OrtStatus *st = element(v, i, &s);
     if (st) return st;
+    if (s->n && !out) return sdx_ort_null("the buffer");
     if (nbytes < s->n) return sdx_ort_fail(ORT_FAIL, "buffer size is too small for string element: %zu needed", s->n);
     if (s->n) memcpy(out, s->p, s->n);
     return NULL;

@@ -1,5 +1,6 @@
 /* The function table and the two exported symbols. */
 #include "ort/entries.h"
+#include "ort/entries_custom.h"
 
 #define ORT_EXPORT __attribute__((visibility("default")))
 
@@ -43,11 +44,11 @@ typedef struct OrtApiBase {
 ORT_EXPORT const OrtApiBase *OrtGetApiBase(void);
 ORT_EXPORT OrtStatus *OrtSessionOptionsAppendExecutionProvider_CPU(OrtSessionOptions *o, int use_arena);
 
-const OrtApiBase *OrtGetApiBase(void)
-{
-    static const OrtApiBase base = { get_api, get_version };
-    return &base;
-}
+static const OrtApiBase base = { get_api, get_version };
+
+const OrtApiBase *OrtGetApiBase(void) { return &base; }
+const void *sdx_ort_api(void) { return table; }
+const void *sdx_ort_api_base(void) { return &base; }
 
 /* The CPU provider is always there. */
 OrtStatus *OrtSessionOptionsAppendExecutionProvider_CPU(OrtSessionOptions *o, int use_arena)

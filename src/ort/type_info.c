@@ -2,11 +2,13 @@
 
 #include "ort/entries.h"
 
-static OrtStatus *fill_tensor(const SymTab *syms, const Type *t, OrtTensorTypeAndShapeInfo *out)
+OrtStatus *sdx_ort_shape_info(const SymTab *syms, const Type *t, OrtTensorTypeAndShapeInfo *out)
 {
     const Shape *s = &t->shape;
     size_t need = 1;
-    *out = (OrtTensorTypeAndShapeInfo){ .dtype = t->elem, .rank = s->rank < 0 ? 0 : s->rank };
+    *out = (OrtTensorTypeAndShapeInfo){ .dtype = t->elem,
+                                        .rank = s->rank < 0 ? 0 : s->rank,
+                                        .has_no_shape = s->rank < 0 };
     for (int i = 0; i < out->rank; i++) {
         const char *name = sdx_dim_is_const(s->dims[i]) ? NULL : sdx_dim_name(syms, s->dims[i]);
         need += name ? strlen(name) + 1 : 0;
@@ -39,7 +41,7 @@ OrtStatus *sdx_ort_type_info(const SymTab *syms, const Type *t, OrtTypeInfo **ou
     OrtTypeInfo *info = info_new(t->kind);
     OrtStatus *st = NULL;
     if (!info) return sdx_ort_no_memory();
-    if (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE) st = fill_tensor(syms, t, &info->tensor);
+    if (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE) st = sdx_ort_shape_info(syms, t, &info->tensor);
     if (t->kind == TYPE_MAP) info->tensor.dtype = t->elem;
     if (!st && t->of) st = sdx_ort_type_info(syms, t->of, &info->of);
     if (st)
@@ -189,13 +191,14 @@ OrtStatus *sdx_ort_GetOptionalContainedTypeInfo(const OrtTypeInfo *t, OrtTypeInf
 OrtStatus *sdx_ort_GetMapKeyType(const OrtTypeInfo *t, int *out)
 {
     if (!t || !out) return sdx_ort_null("type info or out");
-    *out = (int)t->tensor.dtype;
+    *out = sdx_ort_dtype_code(t->tensor.dtype);
     return NULL;
 }
 
 OrtStatus *sdx_ort_GetDenotationFromTypeInfo(const OrtTypeInfo *t, const char **out, size_t *len)
 {
-    (void)t; /* denotations are not kept */
+    if (!t || !out || !len) return sdx_ort_null("type info or an out");
+    /* denotations are not kept */
     *out = "";
     *len = 0;
     return NULL;
@@ -205,22 +208,27 @@ OrtStatus *sdx_ort_GetDenotationFromTypeInfo(const OrtTypeInfo *t, const char **
 
 OrtStatus *sdx_ort_CreateTensorTypeAndShapeInfo(OrtTensorTypeAndShapeInfo **out)
 {
+    if (!out) return sdx_ort_null("out");
     *out = sdx_alloc_zero(&sdx_alloc_default, sizeof **out);
     return *out ? NULL : sdx_ort_no_memory();
 }
 
 OrtStatus *sdx_ort_SetTensorElementType(OrtTensorTypeAndShapeInfo *t, int type)
 {
-    if (!sdx_dtype_is_valid(type)) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "element type %d is unknown", type);
-    t->dtype = (DType)type;
+    if (!t) return sdx_ort_null("type info");
+    DType d = sdx_ort_dtype(type);
+    if (d == DT_NONE && type) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "element type %d is unknown", type);
+    t->dtype = d;
     return NULL;
 }
 
 OrtStatus *sdx_ort_SetDimensions(OrtTensorTypeAndShapeInfo *t, const int64_t *dims, size_t n)
 {
+    if (!t || (n && !dims)) return sdx_ort_null("type info or dimensions");
     if (n > SDX_MAX_RANK) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "rank %zu is above %d", n, SDX_MAX_RANK);
     if (n) memcpy(t->dims, dims, n * sizeof *dims);
     t->rank = (int)n;
+    t->has_no_shape = false;
     return NULL;
 }
 
@@ -239,7 +247,7 @@ OrtStatus *sdx_ort_GetTensorShapeElementCount(const OrtTensorTypeAndShapeInfo *t
 OrtStatus *sdx_ort_GetTensorElementType(const OrtTensorTypeAndShapeInfo *t, int *out)
 {
     if (!t || !out) return sdx_ort_null("type info or out");
-    *out = (int)t->dtype;
+    *out = sdx_ort_dtype_code(t->dtype);
     return NULL;
 }
 
@@ -252,14 +260,53 @@ OrtStatus *sdx_ort_GetDimensionsCount(const OrtTensorTypeAndShapeInfo *t, size_t
 
 OrtStatus *sdx_ort_GetDimensions(const OrtTensorTypeAndShapeInfo *t, int64_t *dims, size_t n)
 {
-    if (!t) return sdx_ort_null("type info");
+    if (!t || (n && !dims)) return sdx_ort_null("type info or dimensions");
     for (size_t i = 0; i < n && i < (size_t)t->rank; i++) dims[i] = t->dims[i];
     return NULL;
 }
 
 OrtStatus *sdx_ort_GetSymbolicDimensions(const OrtTensorTypeAndShapeInfo *t, const char **symbols, size_t n)
 {
-    if (!t) return sdx_ort_null("type info");
+    if (!t || (n && !symbols)) return sdx_ort_null("type info or symbols");
     for (size_t i = 0; i < n && i < (size_t)t->rank; i++) symbols[i] = t->symbols[i] ? t->symbols[i] : "";
+    return NULL;
+}
+
+/* NULL and "": none. */
+OrtStatus *sdx_ort_SetSymbolicDimensions(OrtTensorTypeAndShapeInfo *t, const char **symbols, size_t n)
+{
+    size_t need = 1;
+    if (!t || (n && !symbols)) return sdx_ort_null("type info or symbols");
+    if (n > SDX_MAX_RANK) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "rank %zu is above %d", n, SDX_MAX_RANK);
+    for (size_t i = 0; i < n; i++) need += symbols[i] ? strlen(symbols[i]) + 1 : 0;
+    char *names = sdx_alloc(&sdx_alloc_default, need), *p = names;
+    if (!p) return sdx_ort_no_memory();
+    *p++ = '\0';
+    for (size_t i = 0; i < n; i++) {
+        const char *name = symbols[i];
+        t->symbols[i] = name ? p : names;
+        if (name) p = strcpy(p, name) + strlen(name) + 1;
+    }
+    for (size_t i = n; i < SDX_MAX_RANK; i++) t->symbols[i] = NULL;
+    sdx_free(&sdx_alloc_default, t->names);
+    t->names = names;
+    return NULL;
+}
+
+bool sdx_ort_TensorTypeAndShape_HasShape(const OrtTensorTypeAndShapeInfo *t) { return t && !t->has_no_shape; }
+
+/* Casts borrow: what they give is not released. */
+void sdx_ort_ReleaseMapTypeInfo(OrtTypeInfo *t) { (void)t; }
+void sdx_ort_ReleaseSequenceTypeInfo(OrtTypeInfo *t) { (void)t; }
+
+/* The dimensions belong to the value. */
+OrtStatus *sdx_ort_GetTensorElementTypeAndShapeDataReference(const OrtValue *v, int *type, const int64_t **dims,
+                                                             size_t *rank)
+{
+    if (!v || !type || !dims || !rank) return sdx_ort_null("value or an out");
+    if (v->d.kind != DATUM_TENSOR) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Input `value` must contain a tensor");
+    *type = sdx_ort_dtype_code(v->d.t.dtype);
+    *rank = (size_t)v->d.t.rank;
+    *dims = *rank ? v->d.t.dims : NULL;
     return NULL;
 }
