@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes src/ops/unicode_case.def: Unicode's simple case mappings as ranges, from Python's unicodedata.
+"""Writes src/base/unicode_case.def: Unicode's simple case mappings as ranges, from Python's unicodedata.
 
-    tools/unicode_case.py > src/ops/unicode_case.def
+    tools/unicode_case.py > src/base/unicode_case.def
 """
 import unicodedata
 

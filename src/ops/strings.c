@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/size.h"
+#include "base/unicode.h"
 #include "ops/elementwise.h"
 #include "ops/shapes.h"
 
@@ -156,71 +157,6 @@ static const AttrSpec normalize_attrs[] = { OP_STR(NormalizeAttrs, case_change_a
                                             OP_STR(NormalizeAttrs, locale, NULL), OP_STRS(NormalizeAttrs, stopwords),
                                             OP_ATTR_END };
 
-typedef struct CaseRange {
-    uint32_t first, last;
-    int32_t step, delta;
-} CaseRange;
-#define CASE_RANGE(first, last, step, delta) { first, last, step, delta },
-#define CASE_LOWER
-static const CaseRange lower_ranges[] = {
-#include "ops/unicode_case.def"
-};
-#undef CASE_LOWER
-#define CASE_UPPER
-static const CaseRange upper_ranges[] = {
-#include "ops/unicode_case.def"
-};
-#undef CASE_UPPER
-#undef CASE_RANGE
-
-static uint32_t case_map(const CaseRange *ranges, size_t n, uint32_t c)
-{
-    size_t lo = 0, hi = n;
-    while (lo < hi) { /* ranges are sorted by their first, and overlap only where steps of 2 interleave */
-        size_t mid = (lo + hi) / 2;
-        if (ranges[mid].first <= c)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    for (size_t i = lo; i > 0 && i + 2 > lo; i--) {
-        const CaseRange *r = &ranges[i - 1];
-        if (c >= r->first && c <= r->last && (c - r->first) % (uint32_t)r->step == 0) return c + (uint32_t)r->delta;
-    }
-    return c;
-}
-
-/* One code point of at most `left` bytes; its length, or 0 for bytes that are no UTF-8. */
-static int utf8_read(const unsigned char *p, size_t left, uint32_t *c)
-{
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    int n = p[0] < 0x80 ? 1 : p[0] < 0xc0 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf8 ? 4 : 0;
-    if (n == 0 || (size_t)n > left) return 0;
-    *c = n == 1 ? p[0] : p[0] & (0xffu >> (n + 1));
-    for (int i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80) return 0;
-        *c = *c << 6 | (p[i] & 0x3f);
-    }
-    return *c >= least[n] && *c < 0x110000 ? n : 0;
-}
-
-static size_t utf8_write(char *p, uint32_t c)
-{
-    if (c < 0x80) return p[0] = (char)c, 1;
-    if (c < 0x800) return p[0] = (char)(0xc0 | c >> 6), p[1] = (char)(0x80 | (c & 0x3f)), 2;
-    if (c < 0x10000) {
-        p[0] = (char)(0xe0 | c >> 12);
-        p[1] = (char)(0x80 | (c >> 6 & 0x3f));
-        p[2] = (char)(0x80 | (c & 0x3f));
-        return 3;
-    }
-    p[0] = (char)(0xf0 | c >> 18);
-    p[1] = (char)(0x80 | (c >> 12 & 0x3f));
-    p[2] = (char)(0x80 | (c >> 6 & 0x3f));
-    p[3] = (char)(0x80 | (c & 0x3f));
-    return 4;
-}
-
 /* s in the other case, on the run's heap; at most half as long again, since 2 bytes can become 3. */
 static sdx_status change_case(Run *r, Str s, bool upper, Str *out)
 {
@@ -229,14 +165,12 @@ static sdx_status change_case(Run *r, Str s, bool upper, Str *out)
     TRY_MEM(p, r->err);
     for (size_t i = 0; i < s.n;) {
         uint32_t c;
-        int len = utf8_read((const unsigned char *)s.p + i, s.n - i, &c);
+        int len = sdx_utf8_read(s.p + i, s.n - i, &c);
         if (len == 0) {
             p[n++] = s.p[i++];
             continue;
         }
-        c = upper ? case_map(upper_ranges, sizeof upper_ranges / sizeof *upper_ranges, c)
-                  : case_map(lower_ranges, sizeof lower_ranges / sizeof *lower_ranges, c);
-        n += utf8_write(p + n, c);
+        n += sdx_utf8_write(p + n, upper ? sdx_unicode_upper(c) : sdx_unicode_lower(c));
         i += (size_t)len;
     }
     *out = (Str){ p, n };
