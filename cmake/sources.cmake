@@ -30,9 +30,9 @@ function(sdx_objects target)
     # Release code is -O2, but for size where speed is not asked: what runs once a session, operators that nobody
     # waits for, and the portable definitions of kernels, which machines with vectors only test against.
     set(small ${ARGN})
-    list(FILTER small INCLUDE REGEX "/src/(graph|onnx|opt|train|session|api|ort|tensor)/|/src/ep/.*(qdq|layout|fuse|rewrites|prog|plan|place|plan_cache|cpu_ep|ep)\\.c$|/src/kern/.*(_c|reduce_types|map1_f64)\\.c$")
-    set(cold "attrs|batchnorm|clip|concat|control|conv_plan|deformconv|dropout|dynamic_lstm|einsum|eval|expand|fill|gatherblock|geometry|globalpool|gridsample|groupnorm|index|infer|infer_help|lookup|loss|lrn|ml[a-z_]*|mt19937|nhwc|nms|op_if|ops|optimizer|optional|pack|pad|product|qadd|qconcat|random|reduce|reverse|roi|run|scan|scatter|select|sequence|shape|shapes|sig|skipnorm|slice|storage|strided|strings|tfidf|transpose|tree_build|unpool|upgrade|variadic|view|where|window")
-    string(APPEND cold "|attend|attention[a-z_]*|flex_attention|linear_attention|rotary")
+    list(FILTER small INCLUDE REGEX "/src/(graph|onnx|opt|train|session|api|ort|tensor)/|/src/base/(regex|unicode)\\.c$|/src/ep/.*(qdq|layout|fuse|rewrites|prog|plan|place|plan_cache|cpu_ep|ep)\\.c$|/src/kern/.*(_c|reduce_types|map1_f64)\\.c$")
+    file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/cold_ops.txt cold) # one name, or pattern, a line: files of src/ops
+    list(JOIN cold "|" cold)
     set(cold_ops ${ARGN})
     list(FILTER cold_ops INCLUDE REGEX "/src/ops/(${cold})\\.c$")
     list(APPEND small ${cold_ops})
