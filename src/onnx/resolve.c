@@ -26,12 +26,13 @@ int64_t sdx_import_opset(const POpsets *opsets, Str domain)
     return INT64_MAX;
 }
 
-/* The oldest row stands in for files that use an operator before its first opset: it can mean nothing else. */
+/* The row that an import of `opset` means: the highest that is not above it. The oldest row stands in for files that use
+ * an operator before its first opset: it can mean nothing else. NULL: def has no rows. */
 static const OpVer *op_row(const OpDef *def, int64_t opset)
 {
-    const OpVer *ver = sdx_op_version(def, opset);
-    if (ver || !def->vers || !def->vers->since) return ver;
-    for (ver = def->vers; ver[1].since; ver++) {}
+    const OpVer *ver = def->vers;
+    if (!ver || !ver->since) return NULL;
+    while (ver->since > opset && ver[1].since) ver++;
     return ver;
 }
 

@@ -16,8 +16,7 @@ static inline bool infer_has(const Infer *c, int i) { return i < c->n_in && c->i
 /* Output o has this rank, its sizes not known yet. Does nothing when the output is not asked for. */
 static inline Dim *infer_out_rank(Infer *c, int o, int rank)
 {
-    static Dim ignored[SDX_MAX_RANK];
-    if (o >= c->n_out) return ignored;
+    if (o >= c->n_out) return c->unasked;
     Shape *s = &c->out[o].shape;
     s->rank = rank;
     for (int k = 0; k < rank; k++) s->dims[k] = SDX_DIM_UNKNOWN;

@@ -51,13 +51,6 @@ const OpDef *const *sdx_op_list(int *n)
     return list;
 }
 
-const OpVer *sdx_op_version(const OpDef *def, int64_t opset)
-{
-    for (const OpVer *v = def->vers; v && v->since; v++)
-        if (v->since <= opset) return v;
-    return NULL;
-}
-
 Node *sdx_node_make(Graph *g, Node *before, const char *domain, const char *op, Value *const *in, int n_in,
                     Value *const *out, int n_out, Err *err)
 {

@@ -123,6 +123,7 @@ typedef struct Infer {
     Arena *arena;
     const struct InferHost *host; /* answers for contents; private to the driver */
     Err *err;
+    Dim unasked[SDX_MAX_RANK]; /* where sizes of outputs go that nobody asked for */
 } Infer;
 
 /* Content of integer (or bool) input i, if known: constant, or symbolic shape arithmetic; single elements may still be
@@ -259,8 +260,6 @@ struct OpDef {
 const OpDef *sdx_op_find(const char *domain, const char *name);
 /* All of them, in ops.def order. */
 const OpDef *const *sdx_op_list(int *n);
-/* The version row that an import of `opset` means: highest since <= opset; NULL when the operator is newer. */
-const OpVer *sdx_op_version(const OpDef *def, int64_t opset);
 
 /* Checks attributes against def and fills node->args. Unknown attributes are an error naming them. */
 sdx_status sdx_node_parse(Node *n, Err *err);
