@@ -188,6 +188,13 @@ SDX_API sdx_status sdx_map_create(const sdx_value *keys, const sdx_value *values
 SDX_API sdx_status sdx_map_keys(const sdx_value *map, sdx_value **out, sdx_error *err);
 SDX_API sdx_status sdx_map_values(const sdx_value *map, sdx_value **out, sdx_error *err);
 
+/* A sparse tensor from a 1-D tensor of values and an int64 tensor of where they are: [n] counted in the flattened
+ * tensor, or [n, rank]. sdx_value_rank and sdx_value_dims tell its dense shape. */
+SDX_API sdx_status sdx_sparse_create(const int64_t *dims, int rank, const sdx_value *values, const sdx_value *indices,
+                                     sdx_value **out, sdx_error *err);
+SDX_API sdx_status sdx_sparse_values(const sdx_value *sparse, sdx_value **out, sdx_error *err);
+SDX_API sdx_status sdx_sparse_indices(const sdx_value *sparse, sdx_value **out, sdx_error *err);
+
 /* The value of an optional that is empty. */
 SDX_API sdx_status sdx_none_create(sdx_value **out, sdx_error *err);
 

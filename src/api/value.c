@@ -3,6 +3,7 @@
 
 #include "api/api.h"
 #include "base/size.h"
+#include "onnx/proto.h"
 
 sdx_value *sdx_api_value(const Alloc *a, const Datum *d)
 {
@@ -135,13 +136,13 @@ sdx_dtype sdx_value_dtype(const sdx_value *v)
 int sdx_value_rank(const sdx_value *v)
 {
     const Tensor *t = value_tensor(v);
-    return t ? t->rank : 0;
+    return t ? t->rank : v && v->d.kind == DATUM_SPARSE ? v->d.sparse->rank : 0;
 }
 
 const int64_t *sdx_value_dims(const sdx_value *v)
 {
     const Tensor *t = value_tensor(v);
-    return t ? t->dims : NULL;
+    return t ? t->dims : v && v->d.kind == DATUM_SPARSE ? v->d.sparse->dims : NULL;
 }
 
 int64_t sdx_value_count(const sdx_value *v)
@@ -277,6 +278,48 @@ sdx_status sdx_map_values(const sdx_value *map, sdx_value **out, sdx_error *erro
 {
     TRY(need_map(map, api_err(error)));
     return value_share(&map->d.map->values, out, api_err(error));
+}
+
+sdx_status sdx_sparse_create(const int64_t *dims, int rank, const sdx_value *values, const sdx_value *indices,
+                             sdx_value **out, sdx_error *error)
+{
+    Err *err = api_err(error);
+    Tensor t;
+    size_t nbytes;
+    const Tensor *v = value_tensor(values), *i = value_tensor(indices);
+    if (!v || !i || v->dtype == DT_STRING)
+        return sdx_fail(err, SDX_INVALID_ARGUMENT, "values and indices must be tensors, of numbers");
+    TRY(check_shape((sdx_dtype)v->dtype, dims, rank, &t, &nbytes, err));
+    Datum d = { .kind = DATUM_SPARSE, .sparse = sdx_sparse_new(&sdx_alloc_default) };
+    TRY_MEM(d.sparse, err);
+    d.sparse->rank = rank;
+    memcpy(d.sparse->dims, t.dims, sizeof t.dims);
+    sdx_status st = sdx_datum_share(&d.sparse->values, &values->d, &sdx_alloc_default, err);
+    if (st == SDX_OK) st = sdx_datum_share(&d.sparse->indices, &indices->d, &sdx_alloc_default, err);
+    Err bad = { 0 };
+    if (st == SDX_OK && sdx_sparse_check(d.sparse, &bad) != SDX_OK)
+        st = sdx_fail(err, SDX_INVALID_ARGUMENT, "sparse tensor: %s", bad.text);
+    if (st == SDX_OK) return value_give(&d, out, err);
+    sdx_datum_clear(&d);
+    return st;
+}
+
+static sdx_status need_sparse(const sdx_value *sparse, Err *err)
+{
+    bool ok = sparse && sparse->d.kind == DATUM_SPARSE;
+    return ok ? SDX_OK : sdx_fail(err, SDX_INVALID_ARGUMENT, "the value is no sparse tensor");
+}
+
+sdx_status sdx_sparse_values(const sdx_value *sparse, sdx_value **out, sdx_error *error)
+{
+    TRY(need_sparse(sparse, api_err(error)));
+    return value_share(&sparse->d.sparse->values, out, api_err(error));
+}
+
+sdx_status sdx_sparse_indices(const sdx_value *sparse, sdx_value **out, sdx_error *error)
+{
+    TRY(need_sparse(sparse, api_err(error)));
+    return value_share(&sparse->d.sparse->indices, out, api_err(error));
 }
 
 sdx_status sdx_none_create(sdx_value **out, sdx_error *error)
