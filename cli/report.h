@@ -9,6 +9,9 @@ typedef enum CaseResult { CASE_PENDING, CASE_PASSED, CASE_FAILED, CASE_SKIPPED }
 typedef struct TestCase {
     char *dir, *name; /* name: the path below the folder given */
     Tolerance tol;
+    char *corrected;    /* folder of expected outputs that replace the case's own; NULL: none */
+    bool bfloat16_bits; /* its files hold bfloat16 as the bits of uint16 */
+    bool repeat;        /* inputs of one element are repeated to the model's shape */
     CaseResult result;
     bool crashed;
     char *text; /* why it failed or is skipped */

@@ -19,6 +19,14 @@ OP_CASE(cast_like_takes_the_type, "y = CastLike(x, t)", IN("int32[2] x {1, 2}"),
 OP_CASE(bits_stay, "y = BitCast <to = 6> (x)", IN("float[2] x {1, -0.0}"), OUT("int32[2] y {1065353216, -2147483648}"))
 OP_CASE_AT(cast_1_names_the_type, 1, "y = Cast <to = \"INT64\"> (x)", IN("float[2] x {1.5, 2}"),
            OUT("int64[2] y {1, 2}"))
+OP_CASE_AT(cast_21_saturates_in_four_bits, 21, "y = Cast <to = 22> (x)", IN("float16[4] x {-9, 7.5, 8, 100}"),
+           OUT("int4[4] y {-8, 7, 7, 7}"))
+OP_CASE_AT(cast_23_saturates_in_four_bits, 23, "y = CastLike (x, t)", IN("float[4] x {-9, 7, 15.5, 16}"),
+           IN("uint4[1] t {0}"), OUT("uint4[4] y {0, 7, 15, 15}"))
+OP_CASE_AT(cast_23_integers_keep_their_low_bits, 23, "y = Cast <to = 22> (x)", IN("int32[2] x {-9, 8}"),
+           OUT("int4[2] y {7, -8}"))
+OP_CASE_AT(cast_23_makes_nan_the_largest_float4, 23, "y = Cast <to = 23> (x)", IN("float[3] x {nan, -inf, 1.5}"),
+           OUT("float4e2m1[3] y {6, -6, 1.5}"))
 OP_FAILS(words_are_no_numbers, "y = Cast <to = 1> (x)", SDX_RUN_FAILED, "\"one\", is not a number",
          IN("string[1] x {\"one\"}"))
 OP_FAILS(cast_needs_a_type, "y = Cast <to = 99> (x)", SDX_INVALID_MODEL, "to = 99", IN("float[1] x {1}"))
@@ -37,6 +45,10 @@ SUITE(cast_test)
     RUN(cast_like_takes_the_type);
     RUN(bits_stay);
     RUN(cast_1_names_the_type);
+    RUN(cast_21_saturates_in_four_bits);
+    RUN(cast_23_saturates_in_four_bits);
+    RUN(cast_23_integers_keep_their_low_bits);
+    RUN(cast_23_makes_nan_the_largest_float4);
     RUN(words_are_no_numbers);
     RUN(cast_needs_a_type);
     RUN(bitcast_needs_one_width);
