@@ -588,26 +588,47 @@ static sdx_status resize_run(Run *r)
 
 /* -- versions ------------------------------------------------------------------------------------------------------ */
 
-/* Does the constant list hold a factor below 1? */
-static bool shrinks(const Value *scales)
+/* Are all factors known to be at most 1 (sign < 0), or at least 1? */
+static bool scales_known(const Value *scales, int sign)
 {
     const Tensor *t = scales ? scales->constant : NULL;
     if (!t || t->dtype != DT_FLOAT) return false;
     for (int64_t i = 0; i < sdx_tensor_count(t); i++)
-        if (((const float *)t->data)[i] < 1) return true;
-    return false;
+        if (sign < 0 ? ((const float *)t->data)[i] > 1 : ((const float *)t->data)[i] < 1) return false;
+    return true;
+}
+
+static Attr string_attr(const char *name, const char *v)
+{
+    return (Attr){ .name = name, .type = ATTR_STRING, .n = 1, .s = { v, strlen(v) } };
 }
 
 /* Version 10 had two inputs and asymmetric positions, rounded down. The text says nothing of sizes that shrink; its
- * test data, like the runtimes of the time, rounds up there. */
+ * test data, like the runtimes of the time, rounds up there, axis by axis. Where an axis may do either, one node shrinks
+ * and the next one enlarges. */
 static sdx_status resize_from_10(Node *n, Err *err)
 {
+    static const float one = 1;
     TRY(sdx_upgrade_needs(n, 2, err));
     Value *in[3] = { n->in[0], NULL, n->in[1] };
-    if (!sdx_node_set_inputs(n, in, 3) || !sdx_node_set_string(n, "coordinate_transformation_mode", "asymmetric") ||
-        !sdx_node_set_string(n, "nearest_mode", shrinks(in[2]) ? "ceil" : "floor"))
-        return sdx_fail(err, SDX_OUT_OF_MEMORY, "out of memory");
     const Attr *mode = sdx_node_attr(n, "mode");
+    bool linear = mode && mode->type == ATTR_STRING && mode->s.n > 0 && strchr("bl", mode->s.p[0]);
+    bool grows = linear || scales_known(in[2], 1), shrinks = !grows && scales_known(in[2], -1);
+    if (!grows && !shrinks) {
+        const Attr attrs[] = { string_attr("mode", "nearest"), string_attr("nearest_mode", "ceil"),
+                               string_attr("coordinate_transformation_mode", "asymmetric") };
+        Value *bound = sdx_upgrade_const_floats(n, &one, 1, err);
+        Value *low = bound ? sdx_upgrade_before(n, "Min", (Value *[]){ in[2], bound }, 2, err) : NULL;
+        Value *high = low ? sdx_upgrade_before(n, "Max", (Value *[]){ in[2], bound }, 2, err) : NULL;
+        Value *small = high ? sdx_upgrade_before_with(n, "Resize", attrs, 3, (Value *[]){ in[0], NULL, low }, 3, err)
+                            : NULL;
+        if (!small) return SDX_OUT_OF_MEMORY;
+        in[0] = small;
+        in[2] = high;
+    }
+    if (!sdx_node_set_inputs(n, in, 3) || !sdx_node_set_string(n, "coordinate_transformation_mode", "asymmetric") ||
+        !sdx_node_set_string(n, "nearest_mode", shrinks ? "ceil" : "floor"))
+        return sdx_fail(err, SDX_OUT_OF_MEMORY, "out of memory");
     if (mode && mode->type == ATTR_STRING && mode->s.n == 8 && !memcmp(mode->s.p, "bilinear", 8) &&
         !sdx_node_set_string(n, "mode", "linear"))
         return sdx_fail(err, SDX_OUT_OF_MEMORY, "out of memory");
