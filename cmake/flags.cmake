@@ -38,6 +38,24 @@ if(SDX_FUZZ)
 endif()
 add_link_options(-Wl,--gc-sections)
 
+# The operator tables are full of pointers, each with 24 bytes of relocation; packed ones take one bit. glibc reads those
+# from 2.36 on, so libraries for older systems are built without (as any built against an older glibc are).
+include(CheckCSourceCompiles)
+set(CMAKE_REQUIRED_LINK_OPTIONS -shared -Wl,-z,pack-relative-relocs)
+set(CMAKE_REQUIRED_FLAGS -fPIC)
+check_c_source_compiles("
+#include <features.h>
+#if !defined(__GLIBC__) || __GLIBC__ * 100 + __GLIBC_MINOR__ < 236
+#error too old
+#endif
+int x; int *p = &x; int main(void) { return 0; }" SDX_LIBC_READS_PACKED_RELOCS)
+unset(CMAKE_REQUIRED_LINK_OPTIONS)
+unset(CMAKE_REQUIRED_FLAGS)
+option(SDX_PACK_RELOCS "Smaller libraries, for glibc 2.36 and newer" ${SDX_LIBC_READS_PACKED_RELOCS})
+if(SDX_PACK_RELOCS)
+  add_link_options(-Wl,-z,pack-relative-relocs)
+endif()
+
 function(sdx_flags target)
   target_compile_options(${target} PRIVATE ${SDX_C_FLAGS})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include)

@@ -80,22 +80,26 @@ V_INLINE vi32 narrow(vf32 x, const int m, const int e, const int bias, const int
     static void widen_##name(float *y, const void *x_, size_t n)                                                       \
     {                                                                                                                  \
         const code *x = x_;                                                                                            \
-        for (; n >= VW; n -= VW, x += VW, y += VW) v_store(y, CALL(x));                                                \
-        if (n) {                                                                                                       \
-            code t[VW] = { 0 };                                                                                        \
-            memcpy(t, x, n * sizeof *t);                                                                               \
-            v_store_n(y, CALL(t), n);                                                                                  \
+        code t[VW] = { 0 };                                                                                            \
+        for (size_t i = 0; i < n; i += VW) {                                                                           \
+            const size_t left = n - i;                                                                                 \
+            if (left < VW) memcpy(t, x + i, left * sizeof *t);                                                         \
+            vf32 v = CALL(left < VW ? t : x + i);                                                                      \
+            if (left < VW)                                                                                             \
+                v_store_n(y + i, v, left);                                                                             \
+            else                                                                                                       \
+                v_store(y + i, v);                                                                                     \
         }                                                                                                              \
     }
 #define NARROW(name, code, STORE)                                                                                      \
     static void narrow_##name(void *y_, const float *x, size_t n, bool saturate)                                       \
     {                                                                                                                  \
-        code *y = y_;                                                                                                  \
-        for (; n >= VW; n -= VW, x += VW, y += VW) STORE(y, v_load(x), saturate);                                      \
-        if (n) {                                                                                                       \
-            code t[VW];                                                                                                \
-            STORE(t, v_load_n(x, n), saturate);                                                                        \
-            memcpy(y, t, n * sizeof *t);                                                                               \
+        code *y = y_, t[VW];                                                                                           \
+        for (size_t i = 0; i < n; i += VW) {                                                                           \
+            const size_t left = n - i;                                                                                 \
+            vf32 v = left < VW ? v_load_n(x + i, left) : v_load(x + i);                                                \
+            STORE(left < VW ? t : y + i, v, saturate);                                                                 \
+            if (left < VW) memcpy(y + i, t, left * sizeof *t);                                                         \
         }                                                                                                              \
     }
 #define STORE_F16(p, v, saturate) v_store_f16(p, v)

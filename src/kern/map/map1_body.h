@@ -1,4 +1,5 @@
-/* kern/map/map1_body.h - the loops over kern/map/act_body.h, and the rows they fill. */
+/* kern/map/map1_body.h - the loops over kern/map/act_body.h, and the rows they fill. Each function is there once: the
+ * last few elements take the same way round. */
 #include "kern/map/act_body.h"
 
 #define MAP_CALL0(name) v_##name(v)
@@ -11,14 +12,15 @@
 #define MAP1(name, params, error, lo, hi)                                                                              \
     static void ISA(map1_##name)(float *y, const float *x, size_t n, const MapParam *p)                                \
     {                                                                                                                  \
-        MAP_PARAM##params size_t i = 0;                                                                                \
-        for (; n - i >= VW; i += VW) {                                                                                 \
-            vf32 v = v_load(x + i);                                                                                    \
-            v_store(y + i, MAP_CALL##params(name));                                                                    \
-        }                                                                                                              \
-        if (i < n) {                                                                                                   \
-            vf32 v = v_load_n(x + i, n - i);                                                                           \
-            v_store_n(y + i, MAP_CALL##params(name), n - i);                                                           \
+        MAP_PARAM##params for (size_t i = 0; i < n; i += VW)                                                           \
+        {                                                                                                              \
+            const size_t left = n - i;                                                                                 \
+            vf32 v = left >= VW ? v_load(x + i) : v_load_n(x + i, left);                                               \
+            v = MAP_CALL##params(name);                                                                                \
+            if (left >= VW)                                                                                            \
+                v_store(y + i, v);                                                                                     \
+            else                                                                                                       \
+                v_store_n(y + i, v, left);                                                                             \
         }                                                                                                              \
     }
 #include "kern/map/map1.def"
