@@ -1,8 +1,9 @@
 /* ops/matmul_int.c - MatMulInteger, QLinearMatMul, com.microsoft MatMulIntegerToFloat
  *
  * sum = (a - za)(b - zb) in int32, exact and wrapping, by the 8-bit products of kern/gemm; QLinearMatMul then gives
- * saturate(round_half_even(sum * sa * sb / sy) + zy), MatMulIntegerToFloat sum * sa * sb + bias in float. Zero points and scales are one number, or one for each row of a
- * and each column of b. Parameters by row, and float8, are rare and take plain loops. */
+ * saturate(round_half_even(sum * sa * sb / sy) + zy), MatMulIntegerToFloat sum * sa * sb + bias in float. Zero points and
+ * scales are one number, or one for each row of a and y and each column of b. Parameters by row, and float8, are rare and
+ * take plain loops. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,6 +45,10 @@ static sdx_status int_infer(Infer *c, const Roles *ro)
     if (ro->a_scale >= 0) {
         TRY(int_param(c, ro->a_scale, ro->a, true, "the scale of a"));
         TRY(int_param(c, ro->b_scale, ro->b, false, "the scale of b"));
+    }
+    if (ro->y_scale >= 0) {
+        TRY(int_param(c, ro->y_scale, ro->a, true, "the scale of y"));
+        TRY(int_param(c, ro->y_zero, ro->a, true, "the zero point of y"));
     }
     return sdx_matmul_infer(c, ro->a, ro->b);
 }
