@@ -8,11 +8,9 @@
  * W stays packed: a task brings some rows to float, in the cache, and multiplies all of A by them. */
 #include <string.h>
 
-#include "base/fpenv.h"
-#include "base/size.h"
-#include "kern/gemm/gemm.h"
 #include "ops/axis3.h"
 #include "ops/dims.h"
+#include "ops/rowsprod.h"
 
 typedef struct NBitsAttrs {
     int64_t K, N, block_size, bits, accuracy_level, weight_prepacked;
@@ -34,7 +32,7 @@ static const AttrSpec bnb4_attrs[] = { OP_INT_REQ(NBitsAttrs, K),
                                        OP_INT(NBitsAttrs, transB, 1),
                                        OP_ATTR_END };
 
-enum { IN_A, IN_B, IN_SCALES, IN_ZERO, IN_GROUP, IN_BIAS, COLUMNS = 32, MOST = 1 << 30 };
+enum { IN_A, IN_B, IN_SCALES, IN_ZERO, IN_GROUP, IN_BIAS, MOST = 1 << 30 };
 
 /* Input i is known to hold a number of elements other than want. */
 static sdx_status count_check(Infer *c, int i, int64_t want, const char *what)
@@ -177,106 +175,62 @@ static void bnb4_row(const NBits *w, int64_t row, float *y)
         y[i] = w->levels[(w->b[at / 2] >> (at % 2 ? 0 : 4)) & 15] * w->scales[at / w->at->block_size];
 }
 
+static const float *nbits_rows(const void *weights, int64_t first, int64_t n, float *room)
+{
+    const NBits *w = weights;
+    for (int64_t i = 0; i < n; i++) {
+        if (w->levels)
+            bnb4_row(w, first + i, room + i * w->at->K);
+        else
+            nbits_row(w, first + i, room + i * w->at->K);
+    }
+    return room;
+}
+
 /* -- products ------------------------------------------------------------------------------------------------------ */
-
-typedef struct NBitsState {
-    GemmPlan plan, tail; /* of COLUMNS columns, and of those left over */
-    int64_t rows;
-    size_t worker_scratch, at_plan;
-    const Kern *kern;
-    bool flush;
-} NBitsState;
-
-typedef struct NBitsJob {
-    const NBitsState *st;
-    NBits w;
-    const float *a, *bias;
-    float *y;
-    char *scratch;
-} NBitsJob;
 
 static sdx_status nbits_prepare(Prepare *p)
 {
-    const NBitsAttrs *at = p->args;
-    const Tensor *a = &p->in[IN_A]->t;
-    NBitsState *st = sdx_arena_new(p->arena, NBitsState);
-    TRY_MEM(st, p->err);
-    p->state = st;
-    st->kern = p->kern;
-    st->flush = p->flush_subnormals;
-    st->rows = sdx_dims_product(a->dims, 0, a->rank - 1);
-    st->plan = (GemmPlan){ .m = (size_t)st->rows,
-                           .n = COLUMNS,
-                           .k = (size_t)at->K,
-                           .lda = (size_t)at->K,
-                           .ldb = (size_t)at->K,
-                           .ldc = (size_t)at->N,
-                           .b_form = SDX_MAT_COLS };
-    st->tail = st->plan;
-    st->tail.n = (size_t)(at->N % COLUMNS);
-    sdx_gemm_f32_plan(p->kern, &st->plan);
-    sdx_gemm_f32_plan(p->kern, &st->tail);
-    st->at_plan = sdx_round_up((size_t)at->K * COLUMNS * sizeof(float), SDX_ALIGN);
-    size_t more = st->plan.scratch > st->tail.scratch ? st->plan.scratch : st->tail.scratch;
-    if (!sdx_add_size(&st->worker_scratch, st->at_plan, sdx_round_up(more, SDX_ALIGN)) ||
-        !sdx_mul_size(&p->scratch, st->worker_scratch, (size_t)(p->threads > 0 ? p->threads : 1)))
-        return sdx_prepare_fail(p, SDX_LIMIT_BYTES, "scratch does not fit the address space");
-    return SDX_OK;
-}
-
-static void nbits_range(void *arg, int64_t from, int64_t to, int worker)
-{
-    const NBitsJob *j = arg;
-    const NBitsState *st = j->st;
-    float *w = (float *)(j->scratch + (size_t)worker * st->worker_scratch);
-    FpEnv caller = sdx_fpenv_save();
-    if (st->flush) sdx_fpenv_flush(true);
-    for (int64_t u = from; u < to; u++) {
-        int64_t first = u * COLUMNS, left = j->w.at->N - first, n = left < COLUMNS ? left : COLUMNS;
-        for (int64_t i = 0; i < n; i++) {
-            if (j->w.levels)
-                bnb4_row(&j->w, first + i, w + i * j->w.at->K);
-            else
-                nbits_row(&j->w, first + i, w + i * j->w.at->K);
-        }
-        GemmF32 g = { .a = j->a, .b = w, .c = j->y + first, .epi = SDX_EPILOGUE_NONE };
-        if (j->bias) g.epi.bias = j->bias + first;
-        const GemmPlan *plan = n < COLUMNS ? &st->tail : &st->plan;
-        for (size_t i = 0; i < plan->chunks; i++) sdx_gemm_f32_chunk(st->kern, plan, &g, i, (char *)w + st->at_plan);
-    }
-    sdx_fpenv_restore(caller);
+    RowsPlan *plan = sdx_arena_new(p->arena, RowsPlan);
+    TRY_MEM(plan, p->err);
+    p->state = plan;
+    return sdx_rows_plan(p, ((const NBitsAttrs *)p->args)->K, plan);
 }
 
 static const void *data_of(const Run *r, int i) { return i < r->n_in && r->in[i] ? r->in[i]->t.data : NULL; }
 
-static sdx_status product_run(Run *r, NBits w)
+static sdx_status product_run(Run *r, const NBits *w)
 {
-    const NBitsState *st = r->state;
+    const RowsPlan *plan = r->state;
     const Tensor *a = &r->in[IN_A]->t;
     int64_t dims[SDX_MAX_RANK];
-    NBitsJob j = { .st = st, .w = w, .a = a->data, .scratch = r->scratch };
     void *y;
     memcpy(dims, a->dims, sizeof dims);
-    dims[a->rank - 1] = w.at->N;
+    dims[a->rank - 1] = w->at->N;
     TRY(sdx_run_output(r, 0, DT_FLOAT, a->rank, dims, &y));
-    if (!st->rows) return SDX_OK;
-    if (!w.levels) j.bias = data_of(r, IN_BIAS);
-    j.y = y;
-    sdx_run_range(r, div_up(w.at->N, COLUMNS), 1, nbits_range, &j);
+    RowsProduct q = { .m = sdx_dims_product(a->dims, 0, a->rank - 1),
+                      .n = w->at->N,
+                      .k = w->at->K,
+                      .a = a->data,
+                      .bias = w->levels ? NULL : data_of(r, IN_BIAS),
+                      .y = y,
+                      .rows = nbits_rows,
+                      .weights = w };
+    sdx_rows_product(r, plan, &q);
     return SDX_OK;
 }
 
 static sdx_status nbits_run(Run *r)
 {
     const NBitsAttrs *at = r->args;
-    const NBitsState *st = r->state;
+    const RowsPlan *plan = r->state;
     NBits w = { .at = at,
                 .blocks = div_up(at->K, at->block_size),
                 .blob = at->block_size * at->bits / 8,
                 .b = r->in[IN_B]->t.data,
                 .scales = r->in[IN_SCALES]->t.data,
                 .group = data_of(r, IN_GROUP),
-                .kern = st->kern };
+                .kern = plan->kern };
     if (data_of(r, IN_ZERO) && r->in[IN_ZERO]->t.dtype == DT_UINT8)
         w.zero = data_of(r, IN_ZERO);
     else
@@ -285,7 +239,7 @@ static sdx_status nbits_run(Run *r)
         if (w.group[i] < 0 || w.group[i] >= w.blocks)
             return sdx_run_fail(r, "g_idx[%lld] is %d; there are %lld groups", (long long)i, (int)w.group[i],
                                 (long long)w.blocks);
-    return product_run(r, w);
+    return product_run(r, &w);
 }
 
 static sdx_status bnb4_run(Run *r)
@@ -309,10 +263,10 @@ static sdx_status bnb4_run(Run *r)
                                    0.7229568362236023f,
                                    1 };
     const NBitsAttrs *at = r->args;
-    return product_run(r, (NBits){ .at = at,
-                                   .b = r->in[IN_B]->t.data,
-                                   .scales = r->in[IN_SCALES]->t.data,
-                                   .levels = at->quant_type ? nf4 : fp4 });
+    return product_run(r, &(NBits){ .at = at,
+                                    .b = r->in[IN_B]->t.data,
+                                    .scales = r->in[IN_SCALES]->t.data,
+                                    .levels = at->quant_type ? nf4 : fp4 });
 }
 
 #define REALS (TS_F32 | TS_F16 | TS_BF16)
