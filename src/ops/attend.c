@@ -42,6 +42,22 @@ sdx_status sdx_scratch_add(Prepare *p, int64_t count, size_t esize, size_t *at)
     return SDX_OK;
 }
 
+sdx_status sdx_prepare_infer(const Prepare *p, Infer *c)
+{
+    Type *types = sdx_arena_array(p->arena, Type, p->n_in);
+    const Type **in = sdx_arena_array(p->arena, const Type *, p->n_in);
+    TRY_MEM(types && in, p->err);
+    for (int i = 0; i < p->n_in; i++) {
+        if (!p->in[i] || p->in[i]->kind != DATUM_TENSOR) continue;
+        const Tensor *t = &p->in[i]->t;
+        types[i] = (Type){ .kind = TYPE_TENSOR, .elem = t->dtype, .shape.rank = t->rank };
+        memcpy(types[i].shape.dims, t->dims, sizeof t->dims);
+        in[i] = &types[i];
+    }
+    *c = (Infer){ .node = p->node, .args = p->args, .n_in = p->n_in, .in = in, .arena = p->arena, .err = p->err };
+    return SDX_OK;
+}
+
 sdx_status sdx_attend_plan(Prepare *p, Attend *s)
 {
     s->a.kern = p->kern;
@@ -57,19 +73,32 @@ static void append_range(void *arg, int64_t from, int64_t to, int worker)
     const KvAppend *k = arg;
     size_t row = (size_t)k->size * k->esize;
     for (int64_t u = from; u < to; u++) {
-        char *dst = (char *)k->dst + (size_t)(u * (k->past + k->fresh)) * row;
-        size_t past = (size_t)k->past * row;
-        if (past) memcpy(dst, (const char *)k->before + (size_t)u * past, past);
-        const char *src = (const char *)k->m.p +
-                          (size_t)(u / k->heads * k->m.batch + u % k->heads * k->m.head) * k->esize;
-        for (int64_t i = 0; i < k->fresh && row; i++)
-            memcpy(dst + past + (size_t)i * row, src + (size_t)(i * k->m.row) * k->esize, row);
+        int64_t b = u / k->heads, h = u % k->heads;
+        int64_t past = k->pasts ? k->pasts[b] : k->past, fresh = k->freshs ? k->freshs[b] : k->fresh;
+        char *dst = (char *)k->dst + (size_t)(u * k->capacity) * row;
+        if (k->dst != k->before && k->buffer) {
+            memcpy(dst, (const char *)k->before + (size_t)(u * k->capacity) * row, (size_t)k->capacity * row);
+        } else if (k->dst != k->before) {
+            if (past) memcpy(dst, (const char *)k->before + (size_t)(u * k->before_rows) * row, (size_t)past * row);
+            memset(dst + (size_t)(past + fresh) * row, 0, (size_t)(k->capacity - past - fresh) * row);
+        }
+        dst += (size_t)past * row;
+        const char *src = (const char *)k->m.p + (size_t)(b * k->m.batch + h * k->m.head) * k->esize;
+        const float *bias = k->bias ? k->bias + h * k->size : NULL;
+        for (int64_t i = 0; i < fresh; i++, dst += row) {
+            const char *x = src + (size_t)(i * k->m.row) * k->esize;
+            if (!bias)
+                memcpy(dst, x, row);
+            else
+                for (int64_t d = 0; d < k->size; d++)
+                    ((float *)(void *)dst)[d] = ((const float *)(const void *)x)[d] + bias[d];
+        }
     }
 }
 
 void sdx_kv_append(const Run *r, const KvAppend *k)
 {
-    int64_t units = k->batches * k->heads, each = (k->past + k->fresh) * k->size;
+    int64_t units = k->batches * k->heads, each = k->capacity * k->size;
     if (each) sdx_run_range(r, units, grain_for(each), append_range, (void *)k);
 }
 
@@ -97,7 +126,7 @@ static void attend_range(void *arg, int64_t from, int64_t to, int worker)
 
 void sdx_attend_run(const Run *r, const Attend *s, const Attn *a)
 {
-    AttendJob j = { s, a, (char *)r->scratch + s->at };
+    AttendJob j = { s, a, s->scratch ? s->scratch : (char *)r->scratch + s->at };
     double work = (double)s->plan.block * (double)(a->keys + 1) * (double)(a->size + a->v_size + 8);
     sdx_run_range(r, s->plan.units, work >= 65536 ? 1 : (int64_t)(65536 / work) + 1, attend_range, &j);
 }

@@ -21,10 +21,14 @@ sdx_status sdx_scratch_add(Prepare *p, int64_t count, size_t esize, size_t *at);
 typedef struct Attend {
     Attn a; /* sizes and options; pointers are set by each run, in a copy */
     AttnPlan plan;
-    DType dtype; /* of the arithmetic */
-    size_t at;   /* of the workers' scratch */
+    DType dtype;   /* of the arithmetic */
+    size_t at;     /* of the workers' scratch, or */
+    char *scratch; /* when not NULL: that scratch */
     bool flush;
 } Attend;
+
+/* An Infer over the tensors of p, for functions that serve both. Its out is NULL. */
+sdx_status sdx_prepare_infer(const Prepare *p, Infer *c);
 
 /* s->a and s->dtype are set: plans, and reserves what the workers need. */
 sdx_status sdx_attend_plan(Prepare *p, Attend *s);
@@ -38,13 +42,17 @@ static inline AttnMat attn_mat(const void *p, bool flat, int64_t heads, int64_t 
                 : (AttnMat){ p, heads * rows * size, rows * size, size };
 }
 
-/* dst [batch, heads, past + fresh, size] = `past` rows of before ([batch, heads, past, size]), then those of m.
- * before may be NULL when past is 0. */
+/* A cache of keys or values, dst [batch, heads, capacity, size]: `past` rows of before, where each head has before_rows,
+ * then `fresh` rows of m, each plus the bias of its head ([heads, size]; NULL: none); what lies beyond
+ * is zero, or as in before when that is a `buffer` of the same capacity. dst may be before. */
 typedef struct KvAppend {
     void *dst;
-    const void *before;
+    const void *before; /* may be NULL when nothing is past */
     AttnMat m;
-    int64_t batches, heads, past, fresh, size;
+    int64_t batches, heads, capacity, before_rows, past, fresh, size;
+    const int64_t *pasts, *freshs; /* of each batch, in the place of past and fresh; NULL: alike. They fit capacity. */
+    const float *bias;             /* dst is float */
+    bool buffer;
     size_t esize;
 } KvAppend;
 void sdx_kv_append(const Run *r, const KvAppend *k);

@@ -196,6 +196,7 @@ static sdx_status attention_prepare(Prepare *p)
     at->left = a->left_window_size;
     at->right = a->right_window_size;
     at->qk_what = (int)a->qk_matmul_output_mode;
+    at->qk_hidden = -INFINITY;
 
     DType outer = p->node->in[IN_Q]->type.elem;
     bool narrow = outer == DT_FLOAT16 || outer == DT_BFLOAT16;
@@ -239,6 +240,8 @@ static sdx_status gather_kv(Run *r, const AttentionState *st, int in, int in_pas
                    .m = attn_mat(all->data, st->flat, a->kv_heads, st->fresh, size),
                    .batches = a->batches,
                    .heads = a->kv_heads,
+                   .capacity = a->keys,
+                   .before_rows = st->past,
                    .past = st->past,
                    .fresh = st->fresh,
                    .size = size,

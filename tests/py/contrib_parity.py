@@ -40,9 +40,9 @@ TOLERANCE = {"f64": (1e-6, 1e-8), "f32": (1e-4, 2e-5), "f16": (1e-2, 4e-3), "u8"
 
 
 class Case:
-    def __init__(self, op, inputs, attrs="", T="f32", out="1", domain=MS, tol=None, opset=21, exact=False):
+    def __init__(self, op, inputs, attrs="", T="f32", out="1", domain=MS, tol=None, opset=21, exact=False, typed=False):
         self.op, self.inputs, self.out, self.domain, self.tol, self.opset, self.exact = op, inputs.split(), out, domain, tol, opset, exact
-        self.types, self.attrs = T.split(), parse_attrs(attrs)
+        self.types, self.attrs, self.typed = T.split(), parse_attrs(attrs), typed
 
 
 def parse_attrs(text):
@@ -101,7 +101,10 @@ def make_model(case, arrays):
             ports.append(helper.make_tensor_value_info(names[-1], helper.np_dtype_to_tensor_dtype(a.dtype), a.shape))
     outs = [f"y{i}" if c == "1" else "" for i, c in enumerate(case.out)]
     node = helper.make_node(case.op, names, outs, name="n", domain=case.domain, **case.attrs)
-    graph = helper.make_graph([node], "g", ports, [onnx.ValueInfoProto(name=o) for o in outs if o], inits)
+    ends = [onnx.ValueInfoProto(name=o) for o in outs if o]
+    if case.typed:  # what upstream cannot infer
+        ends = [helper.make_tensor_value_info(o, helper.np_dtype_to_tensor_dtype(arrays[0][0].dtype), None) for o in outs if o]
+    graph = helper.make_graph([node], "g", ports, ends, inits)
     opsets = [helper.make_opsetid("", case.opset), helper.make_opsetid(MS, 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=10), feed
 
@@ -233,6 +236,35 @@ CASES = [
     Case("Affine", "T[2,3]", "alpha=2.0 beta=0.5", domain="", opset=9), Case("ImageScaler", "T[1,3,4,5]", "scale=0.5 bias=[0.1,0.2,0.3]", domain="", opset=9), Case("Crop", "T[1,3,8,9]", "border=[1,2,1,1]", domain="", opset=9), Case("Crop", "T[1,3,8,9]", "border=[1,2,1,1] scale=[3,4]", domain="", opset=9),
     Case("ParametricSoftplus", "T[2,3]", "alpha=0.5 beta=2.0", domain="", opset=9), Case("ScaledTanh", "T[2,3]", "alpha=0.5 beta=2.0", domain="", opset=9), Case("ThresholdedRelu", "T[2,3]", "alpha=0.5", domain="", opset=9), Case("Scale", "T[2,3]", "scale=0.5", domain="", opset=9),
     Case("DynamicSlice", "T[4,5] i64[1]{1} i64[1]{3} i64[1]{1}", domain="", opset=9),
+    # attention
+    Case("Attention", "T[2,4,16] T[16,48] T[48]", "num_heads=4", T=H), Case("Attention", "T[2,4,16] *T[16,48] - - - T[1,1,4,4]", "num_heads=2 scale=0.3 unidirectional=1", T=H),
+    Case("Attention", "T[2,4,16] *T[16,48] *T[48] i32[2]{3,4}", "num_heads=4"), Case("Attention", "T[2,4,16] *T[16,48] *T[48] i32[2,4]{1,1,0,1,0,1,1,1}", "num_heads=4 mask_filter_value=-3.0"),
+    Case("Attention", "T[2,4,16] *T[16,48] *T[48] i32[4]{4,3,0,1}", "num_heads=4"), Case("Attention", "T[2,4,16] *T[16,48] *T[48] i32[2,4,4]{1,1,0,1,0}", "num_heads=4 unidirectional=1"),
+    Case("Attention", "T[2,4,16] *T[16,48] *T[48] i32[2,7]{1,1,0,1,1} T[2,2,4,3,4] T[2,4,4,7]", "num_heads=4", out="11"), Case("Attention", "T[2,1,16] *T[16,48] *T[48] - T[2,2,4,3,4]", "num_heads=4 unidirectional=1", out="11"),
+    Case("Attention", "T[2,4,16] *T[16,56] *T[56]", "num_heads=4 qkv_hidden_sizes=[16,16,24]"), Case("Attention", "T[2,4,16] *T[16,48] *T[48] i32[2,1,6,6]{1,1,1,0,1} T[2,2,4,2,4]", "num_heads=4", out="11"),
+    Case("Attention", "T[1,1,16] *T[16,48] *T[48]", "num_heads=1", out="11"), Case("Attention", "T[2,70,32] *T[32,96] *T[96] i32[2]{50,70}", "num_heads=2 unidirectional=1"),
+    Case("MultiHeadAttention", "T[2,3,16] T[2,5,16] T[2,5,16]", "num_heads=4", T=H), Case("MultiHeadAttention", "T[2,3,16] T[2,5,16] T[2,5,24] T[56]", "num_heads=4 scale=0.4", T=H),
+    Case("MultiHeadAttention", "T[2,3,16] T[2,4,5,4] T[2,4,5,4] T[48]", "num_heads=4"), Case("MultiHeadAttention", "T[2,3,16] T[2,4,5,4] T[2,4,5,4] - - T[2,4,3,5]", "num_heads=4"),
+    Case("MultiHeadAttention", "T[2,3,16] T[2,5,16] T[2,5,16] - i32[2]{4,2}", "num_heads=4"), Case("MultiHeadAttention", "T[2,3,16] T[2,5,16] T[2,5,16] - i32[2,5]{1,0,1,1,1,1,0,0,1,1} T[1,4,3,5]", "num_heads=4 mask_filter_value=-2.5"),
+    Case("MultiHeadAttention", "T[2,3,16] T[2,3,16] T[2,3,16] *T[48] i32[2,5]{1,0,1,1,1,1} - T[2,4,2,4] T[2,4,2,4]", "num_heads=4 unidirectional=1", out="111"), Case("MultiHeadAttention", "T[2,3,16] T[2,3,16] T[2,3,16] - i32[2,3,5]{1,0,1,1,1,1} T[2,1,3,5] T[2,4,2,4] T[2,4,2,4]", "num_heads=4", out="1111", typed=True),
+    Case("MultiHeadAttention", "T[2,3,16] T[2,5,16] T[2,5,16]", "num_heads=4", out="1001", typed=True), Case("MultiHeadAttention", "T[2,3,4,3,4]", "num_heads=4"), Case("MultiHeadAttention", "T[2,3,16] T[2,5,4,2,4]", "num_heads=4"),
+    Case("MultiHeadAttention", "T[2,3,16] T[2,3,16] T[2,3,16]", "num_heads=4 unidirectional=1", out="1111", typed=True), Case("MultiHeadAttention", "T[1,1,16] T[1,1,16] T[1,1,16] - - - T[1,4,9,4] T[1,4,9,4]", "num_heads=4", out="111"),
+    Case("DecoderMaskedMultiHeadAttention", "T[2,1,16] T[2,1,16] T[2,1,16] - - T[2,4,6,4] T[2,4,6,4] i32[1]{3} - - T[48]", "num_heads=4 past_present_share_buffer=1", out="111"), Case("DecoderMaskedMultiHeadAttention", "T[2,1,16] T[2,4,5,4] T[2,4,5,4] i32[2,5]{1,1,0,1,1,1,0}", "num_heads=4", out="1"), Case("DecoderMaskedMultiHeadAttention", "T[2,1,16] T[2,4,5,4] T[2,4,5,4] - T[2,4,1,5]", "num_heads=4 output_qk=1", out="1001", typed=True),
+    Case("DecoderMaskedMultiHeadAttention", "T[4,1,16] T[4,1,16] T[4,1,16] - - T[4,4,6,4] T[4,4,6,4] i32[1]{3} i32[1]{2} i32[2,2,6]{0,1,1,0,0,0,1,0,1,0,0,0}", "num_heads=4 past_present_share_buffer=1", out="111"),
+    Case("GroupQueryAttention", "T[1,4,32] T[1,4,16] T[1,4,16] - - i32[1]{3} i32[1]{4}", "num_heads=4 kv_num_heads=2", T=H, out="111"), Case("GroupQueryAttention", "T[2,1,32] T[2,1,16] T[2,1,16] T[2,2,5,8] T[2,2,5,8] i32[2]{5,3} i32[1]{6}", "num_heads=4 kv_num_heads=2", T=H, out="111"),
+    Case("GroupQueryAttention", "T[1,4,64] - - - - i32[1]{3} i32[1]{4} T[9,8] T[9,8]", "num_heads=2 kv_num_heads=1 do_rotary=1", T=H, out="111"), Case("GroupQueryAttention", "T[2,1,64] - - T[2,1,7,16] T[2,1,7,16] i32[2]{5,3} i32[1]{6} T[9,8] T[9,8]", "num_heads=2 kv_num_heads=1 do_rotary=1 rotary_interleaved=1", T=H, out="111"),
+    Case("GroupQueryAttention", "T[1,3,32] T[1,3,16] T[1,3,16] T[1,2,5,8] T[1,2,5,8] i32[1]{7} i32[1]{8}", "num_heads=4 kv_num_heads=2 local_window_size=4", out="111"), Case("GroupQueryAttention", "T[1,3,32] T[1,3,16] T[1,3,16] T[1,2,9,8] T[1,2,9,8] i32[1]{6} i32[1]{7}", "num_heads=4 kv_num_heads=2 softcap=1.5 scale=0.8 smooth_softmax=1", out="111"),
+    Case("GroupQueryAttention", "T[1,4,32] T[1,4,16] T[1,4,16] - - i32[1]{3} i32[1]{4} - - - T[1,4,4,4] T[4]", "num_heads=4 kv_num_heads=2 softcap=2.0", out="111"), Case("GroupQueryAttention", "T[1,4,32] T[1,4,16] T[1,4,16] - - i32[1]{3} i32[1]{4}", "num_heads=4 kv_num_heads=2 qk_output=1", out="1111"),
+    Case("GroupQueryAttention", "T[1,4,32] T[1,4,16] T[1,4,16] - - i32[1]{3} i32[1]{4}", "num_heads=4 kv_num_heads=2 qk_output=2", out="1111"), Case("GroupQueryAttention", "T[1,4,64] - - - - i32[1]{3} i32[1]{4} T[9,8] T[9,8] i64[1,4]{2,5,1,7}", "num_heads=2 kv_num_heads=1 do_rotary=1", out="111"),
+    Case("GroupQueryAttention", "T[2,1,64] - - T[2,1,7,16] T[2,1,7,16] i32[2]{5,3} i32[1]{6} T[9,8] T[9,8] i64[2,1]{1,4}", "num_heads=2 kv_num_heads=1 do_rotary=1", out="111"), Case("GroupQueryAttention", "T[1,3,32] T[1,3,16] T[1,3,16] - - i32[1]{2} i32[1]{3}", "num_heads=4 kv_num_heads=2 causal=0", out="111"),
+    Case("GroupQueryAttention", "T[2,4,32] T[2,4,16] T[2,4,16] T[2,2,9,8] T[2,2,9,8] i32[2]{5,3} i32[1]{9} - - - - - - - - - i32[2]{4,4}", "num_heads=4 kv_num_heads=2", out="111"), Case("GroupQueryAttention", "T[2,3,32] T[2,3,16] T[2,3,16] - - i32[2]{2,2} i32[1]{3}", "num_heads=4 kv_num_heads=2 local_window_size=2", out="111"),
+    Case("RotaryEmbedding", "T[2,3,32] i64[1]{2} T[9,4] T[9,4]", T=H), Case("RotaryEmbedding", "T[2,4,3,8] i64[2,3]{0,1,2,5,6,7} T[9,4] T[9,4]", "interleaved=1", T=H), Case("RotaryEmbedding", "T[2,3,32] i64[2,3]{0,1,2,5,6,7} T[9,2] T[9,2]", "num_heads=4 rotary_embedding_dim=4"),
+    Case("MRotaryEmbedding", "T[2,3,48] i64[3,2,3]{0:9} T[9,6] T[9,6]", "mrope_section=[2,2,2] num_heads=4"), Case("MRotaryEmbedding", "T[2,3,48] i64[3,2,3]{0:9} T[9,6] T[9,6]", "mrope_section=[4,1,1] num_heads=4 mrope_layout=1", T=H),
+    Case("QAttention", "Q[2,4,16] Z[16,48]{0:255} f32[48] f32[]{0.02} f32[]{0.01} - Q[]{3} Z[]{120}", "num_heads=4", T=Q), Case("QAttention", "u8[2,4,16]{0:255} *i8[16,48]{-120:120} *f32[48] f32[]{0.02} *f32[48]{0.01:0.02} i32[2,7]{1,1,0,1,1} u8[]{120} *i8[48]{0} f32[2,2,4,3,4]", "num_heads=4 unidirectional=1", out="11"),
+    Case("LinearAttention", "T[2,3,16] T[2,3,16] T[2,3,16] T[2,4,4,4] T[2,3,4]{-1:0} T[2,3,4]{0:1}", "q_num_heads=4 kv_num_heads=4", out="11", T=H), Case("LinearAttention", "T[2,3,16] T[2,3,8] T[2,3,12] - T[2,3,8]{-1:0} -", "q_num_heads=4 kv_num_heads=2 update_rule=gated", out="11"), Case("LinearAttention", "T[2,3,8] T[2,3,16] T[2,3,24] - - T[2,3,4]{0:1}", "q_num_heads=2 kv_num_heads=4 update_rule=delta scale=0.7", out="11"), Case("LinearAttention", "T[2,3,16] T[2,3,16] T[2,3,16] T[4,2,4,4,4]", "q_num_heads=4 kv_num_heads=4 update_rule=linear state_window=4", out="11"),
+    Case("CausalConvWithState", "T[2,3,7] T[3,1,4] T[3] T[2,3,3]", "activation=silu", out="11", T=H), Case("CausalConvWithState", "T[2,3,7] T[3,1,4]", "dilation=2", out="11"), Case("CausalConvWithState", "T[2,7,3] T[3,1,4] - T[2,3,3]", "channels_last=1 activation=swish", out="11"), Case("CausalConvWithState", "T[2,3,2] T[3,1,4] - T[4,2,3,3]", "state_window=4", out="11"),
+    Case("SparseAttention", "T[1,6,32] T[1,6,16] T[1,6,16] T[1,2,32,8] T[1,2,32,8] i32[1,3]{0,1,2} i32[1,2]{0,1} i32[1]{6} i32[1]{6}", "num_heads=4 kv_num_heads=2 sparse_block_size=16", out="111"), Case("SparseAttention", "T[1,20,32] T[1,20,16] T[1,20,16] T[1,2,32,8] T[1,2,32,8] i32[2,3]{0,1,3,0,1,2} i32[2,3]{0,0,1,0,1,-1} i32[1]{20} i32[1]{20}", "num_heads=4 kv_num_heads=2 sparse_block_size=16", out="111"),
+    Case("SparseAttention", "T[1,1,64] - - T[1,1,32,16] T[1,1,32,16] i32[2,3]{0,1,3,0,1,2} i32[2,3]{0,0,1,0,1,-1} i32[1]{20} i32[1]{20} T[40,8] T[40,8]", "num_heads=2 kv_num_heads=1 sparse_block_size=16 do_rotary=1", out="111"),
     # several kinds
     Case("Inverse", "T[3,3]", T="f32 f64"), Case("Inverse", "T[2,2,4,4]", T=F), Case("Inverse", "T[1,1]{2}"),
     Case("MurmurHash3", "T[2,3]", T="i32 u32 i64 u64 f32 f64", exact=True), Case("MurmurHash3", "T[4]", "seed=7 positive=0", T="i32 i64", exact=True), Case("MurmurHash3", "str[3]{abc,defgh,x}", exact=True), Case("MurmurHash3", "str[2]{onnx,sardonyx}", "positive=0 seed=42", exact=True),

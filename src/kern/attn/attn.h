@@ -26,7 +26,8 @@ typedef struct AttnBias {
     const void *p; /* NULL: none */
     bool is_bool;  /* bytes: 0 hides the key, anything else adds nothing */
     int64_t batch, head, row, col;
-    int64_t keys; /* keys from here on are hidden */
+    int64_t heads; /* head h stands at h % heads; 0: all heads have a place */
+    int64_t keys;  /* keys from here on are hidden */
 } AttnBias;
 
 /* What AttnOut.qk receives. */
@@ -51,6 +52,7 @@ typedef struct Attn {
     const float *sink; /* [heads]: the score of one more key, whose value is zero. NULL: none */
     void *qk;          /* [batches][heads][rows][keys], or NULL */
     int qk_what;
+    double qk_hidden;   /* what BIASED says of hidden keys */
     const void *scores; /* the same: what to go on with in the place of Q K^T, q and k being ignored; NULL: none */
     bool is_softmax;    /* scores are probabilities already */
     /* The type that scaled operands and scores are rounded to after each step, when it is narrower than T; then q and k

@@ -22,7 +22,7 @@ static const T *FN(bias_row)(const Attn *a, int64_t b, int64_t h, int64_t i, int
     for (int n = 0; n < 2; n++) {
         const AttnBias *s = &a->bias[n];
         if (!s->p) continue;
-        int64_t at = b * s->batch + h * s->head + i * s->row + lo * s->col;
+        int64_t at = b * s->batch + (s->heads ? h % s->heads : h) * s->head + i * s->row + lo * s->col;
         if (!s->is_bool && s->col == 1 && !begun && (n == 1 || !a->bias[1].p)) return (const T *)s->p + at;
         for (int64_t j = 0; j < hi - lo; j++) {
             T v = s->is_bool ? ((const uint8_t *)s->p)[at + j * s->col] ? 0 : -(T)INFINITY
@@ -75,9 +75,8 @@ static void FN(row)(const Attn *a, int64_t b, int64_t h, int64_t i, int64_t j0, 
         for (size_t j = 0; j < n; j++) x[j] = bias[j] == -(T)INFINITY ? -(T)INFINITY : x[j];
         k->reduce[TYPE][SDX_REDUCE_max](&max, x, 1, n, 1, 1);
     }
-    if (qk && a->qk_what == ATTN_QK_BIASED) {
-        for (int64_t j = 0; j < a->keys; j++) qk[j] = j < lo || j >= hi ? -(T)INFINITY : s[j];
-    }
+    for (int64_t j = 0; qk && a->qk_what == ATTN_QK_BIASED && j < a->keys; j++)
+        qk[j] = j < lo || j >= hi ? (T)a->qk_hidden : s[j];
     if (max == -(T)INFINITY) {
         lo = hi; /* nothing is seen */
     } else if (a->sink) {
