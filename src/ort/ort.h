@@ -142,8 +142,9 @@ typedef struct OrtAsync OrtAsync;
 
 typedef struct OrtSession {
     Session *ses;
-    CustomOps *custom; /* belongs to the model; NULL: none */
-    OrtAsync *async;   /* atomic; made by the first asynchronous run */
+    bool takes_scalars; /* an input of the model is one */
+    CustomOps *custom;  /* belongs to the model; NULL: none */
+    OrtAsync *async;    /* atomic; made by the first asynchronous run */
     OrtLogger log;
     OrtProfile *profile; /* NULL: not profiling */
     bool profile_ended;  /* written by the caller's wish; else at release */

@@ -172,6 +172,10 @@ static OrtStatus *session_fill(Origin *from, OrtSession *s)
     from->custom = sdx_custom_defs(custom);
     sdx_status st = session_open(from, custom, s, &err);
     if (st != SDX_OK) return open_failure(from, st, &err);
+    for (int i = 0; i < sdx_ses_n_inputs(s->ses); i++) {
+        const Type *t = &sdx_ses_input(s->ses, i)->type;
+        s->takes_scalars |= t->kind == TYPE_TENSOR && t->shape.rank == 0;
+    }
     if (custom) {
         s->custom = custom;
         fail = sdx_custom_open(custom, (Model *)sdx_ses_model(s->ses));
@@ -346,10 +350,20 @@ OrtStatus *sdx_ort_SessionGetProfilingStartTimeNs(const OrtSession *s, uint64_t 
     return NULL;
 }
 
+static const Value *find_value(const OrtSession *s, const char *name)
+{
+    for (int i = 0; i < sdx_ses_n_inputs(s->ses); i++)
+        if (strcmp(sdx_ses_input(s->ses, i)->name, name) == 0) return sdx_ses_input(s->ses, i);
+    for (int i = 0; i < sdx_ses_n_overridable(s->ses); i++)
+        if (strcmp(sdx_ses_overridable(s->ses, i)->name, name) == 0) return sdx_ses_overridable(s->ses, i);
+    return NULL;
+}
+
 /* -- running ------------------------------------------------------------------------------------------------------- */
 
 #define RUN_MAX 1024 /* names in one call */
 #define RUN_SMALL 16
+#define RUN_SCALARS 4
 
 typedef struct Call {
     const Datum **in;
@@ -358,6 +372,7 @@ typedef struct Call {
     const Datum *small_in[RUN_SMALL];
     Datum small_out[RUN_SMALL];
     OrtValue *small_fresh[RUN_SMALL];
+    Datum scalars[RUN_SCALARS];
     void *block;
 } Call;
 
@@ -391,6 +406,21 @@ static bool call_fill(Call *c, const OrtValue *const *in, size_t n_in, OrtValue 
         c->out[i].buf = NULL; /* a bound tensor's memory stays the value's own */
     }
     return ok;
+}
+
+/* Where a model takes a scalar, clients feed one element of any rank. */
+static void take_scalars(const OrtSession *s, Call *c, const char *const *names, size_t n_in)
+{
+    int n = 0;
+    for (size_t i = 0; i < n_in && n < RUN_SCALARS; i++) {
+        const Datum *d = c->in[i];
+        if (d->kind != DATUM_TENSOR || d->t.rank == 0 || sdx_tensor_count(&d->t) != 1) continue;
+        const Value *v = find_value(s, names[i]);
+        if (!v || v->type.kind != TYPE_TENSOR || v->type.shape.rank != 0) continue;
+        c->scalars[n] = *d;
+        c->scalars[n].t.rank = 0;
+        c->in[i] = &c->scalars[n++];
+    }
 }
 
 /* Hands the results over, or drops what was made for them. */
@@ -442,15 +472,6 @@ static sdx_status call_run(OrtSession *s, const OrtRunOptions *ro, Call *c, cons
     sdx_status st = sdx_ses_run_names(s->ses, in_names, c->in, (int)n_in, out_names, c->out, (int)n_out, &o, err);
     sdx_ort_profile_run(s->profile, start, now_ns());
     return st;
-}
-
-static const Value *find_value(const OrtSession *s, const char *name)
-{
-    for (int i = 0; i < sdx_ses_n_inputs(s->ses); i++)
-        if (strcmp(sdx_ses_input(s->ses, i)->name, name) == 0) return sdx_ses_input(s->ses, i);
-    for (int i = 0; i < sdx_ses_n_overridable(s->ses); i++)
-        if (strcmp(sdx_ses_overridable(s->ses, i)->name, name) == 0) return sdx_ses_overridable(s->ses, i);
-    return NULL;
 }
 
 /* What clients look for in the text, then ours. */
@@ -510,6 +531,7 @@ OrtStatus *sdx_ort_Run(OrtSession *s, const OrtRunOptions *ro, const char *const
     sdx_err_clear(&err);
     if (!call_init(&c, n_in, n_out)) return sdx_ort_no_memory();
     sdx_status st = call_fill(&c, in, n_in, out, n_out) ? SDX_OK : sdx_fail(&err, SDX_OUT_OF_MEMORY, "out of memory");
+    if (st == SDX_OK && s->takes_scalars) take_scalars(s, &c, in_names, n_in);
     if (st == SDX_OK) st = call_run(s, ro, &c, in_names, n_in, out_names, n_out, &err);
     if (st == SDX_OK) {
         st = check_strings(&c, out_names, n_out, out, &err);
