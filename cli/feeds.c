@@ -8,7 +8,7 @@
 #include "cli/npz.h"
 
 const Option cli_feed_options[] = {
-    { "input", 'i', "NAME=FILE", "feed from .npy .npz .pb .raw .png .jpg .wav; FILE alone feeds the only input" },
+    { "input", 'i', "NAME=FILE", "feed from .npy .npz .pb .raw .wav or a picture; FILE alone feeds the only input" },
     { "shape", 's', "NAME:1x3x8x8", "shape of a made-up or raw input" },
     { "fill", 0, "HOW", "made-up inputs: random (default), zero, one, or a number" },
     { "seed", 0, "N", "of random fills; default 1" },
@@ -92,13 +92,15 @@ static sdx_status load_bytes(const char *path, const void *bytes, size_t n, cons
                              sdx_error *err)
 {
     sdx_dtype dtype = sdx_type_dtype(w->type);
-    bool jpeg = ends_with(path, ".jpg") || ends_with(path, ".jpeg");
+    static const char *const pictures[] = { ".png", ".jpg",  ".jpeg", ".bmp",  ".ppm",
+                                            ".pgm", ".webp", ".tif",  ".tiff", ".jp2" };
     if (ends_with(path, ".npy")) return npy_parse(bytes, n, dtype, out, err);
     if (ends_with(path, ".npz")) return load_npz(bytes, n, w, out, err);
     if (ends_with(path, ".pb")) return sdx_value_parse(bytes, n, w->type, out, err);
     if (ends_with(path, ".wav")) return media_wav(bytes, n, dtype, w->rank, out, err);
-    if (jpeg || ends_with(path, ".png"))
-        return media_image(bytes, n, jpeg, dtype, w->dims, w->rank, w->mean, w->std, out, err);
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
+        if (ends_with(path, pictures[i]))
+            return media_image(bytes, n, dtype, w->dims, w->rank, w->mean, w->std, out, err);
     if (ends_with(path, ".raw") || ends_with(path, ".bin"))
         return load_raw(bytes, n, dtype, w->dims, w->rank, out, err);
     cli_error_set(err, SDX_INVALID_ARGUMENT, "%s: no known kind of file", path);

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/jpeg.h"
-#include "cli/png.h"
+#include "cli/picture.h"
 
 static sdx_status bad(sdx_error *err, const char *what)
 {
@@ -66,13 +65,13 @@ static sdx_status image_value(const Image *image, const Layout *l, sdx_dtype dty
     return st;
 }
 
-sdx_status media_image(const void *bytes, size_t n, bool is_jpeg, sdx_dtype dtype, const int64_t *dims, int rank,
-                       double mean, double std, sdx_value **out, sdx_error *err)
+sdx_status media_image(const void *bytes, size_t n, sdx_dtype dtype, const int64_t *dims, int rank, double mean,
+                       double std, sdx_value **out, sdx_error *err)
 {
     Image image = { 0 };
     Layout l;
-    const char *wrong = is_jpeg ? sdx_jpeg_read(&image, bytes, n) : sdx_png_read(&image, bytes, n);
-    if (wrong) return bad(err, wrong);
+    const char *wrong;
+    if (sdx_image_read(&image, bytes, n, NULL, &wrong) != IMAGE_OK) return bad(err, wrong);
     sdx_status st = find_layout(dims, rank, &image, &l) ? SDX_OK : bad(err, "the input is not shaped like one picture");
     if (st == SDX_OK) st = image_value(&image, &l, dtype, rank, mean, std, out, err);
     sdx_image_free(&image);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/inflate.h"
+#include "image/inflate.h"
 
 static uint64_t le(const uint8_t *p, int n)
 {

@@ -2,7 +2,7 @@
  *
  * All of Sardonyx's API that a program needs for one model is in classify(); the rest of the file reads the picture
  * and draws on the terminal. */
-#include "cli/png.h"
+#include "cli/picture.h"
 
 #include <sardonyx/sardonyx.h>
 #include <stdbool.h>
@@ -71,9 +71,10 @@ static bool load_digit(const char *path, float pixels[SIDE * SIDE])
     Image image;
     if (bytes != NULL) n = fread(bytes, 1, cap, f);
     if (f != NULL) fclose(f);
-    const char *why = f == NULL ? "cannot open" : sdx_png_read(&image, bytes, n);
+    const char *why = "cannot open";
+    ImageStatus st = f == NULL ? IMAGE_DAMAGED : sdx_image_read(&image, bytes, n, NULL, &why);
     free(bytes);
-    if (why != NULL) {
+    if (st != IMAGE_OK) {
         fprintf(stderr, "%s: %s\n", path, why);
         return false;
     }

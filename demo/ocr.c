@@ -3,7 +3,7 @@
  * Two models of the PP-OCR family. The detector maps a picture to the probability that a pixel is text; connected
  * areas of it become boxes. The reader maps one line of text, 48 pixels high, to characters at successive places:
  * connectionist temporal classification, so repeats collapse and class 0 separates. Its file carries the characters. */
-#include "cli/png.h"
+#include "cli/picture.h"
 
 #include <math.h>
 #include <sardonyx/sardonyx.h>
@@ -48,9 +48,10 @@ static Image load(const char *path)
     if (f == NULL) fail(path, "cannot open");
     n = fread(bytes, 1, cap, f);
     fclose(f);
-    const char *why = sdx_png_read(&image, bytes, n);
+    const char *why;
+    ImageStatus st = sdx_image_read(&image, bytes, n, NULL, &why);
     free(bytes);
-    if (why != NULL) fail(path, why);
+    if (st != IMAGE_OK) fail(path, why);
     return image;
 }
 
@@ -161,7 +162,7 @@ static int detect(sdx_session *detector, const Image *image, Box *boxes)
 static Image crop(const Image *image, Box b)
 {
     size_t c = (size_t)image->channels, line = (size_t)(b.x1 - b.x0) * c;
-    Image out = { b.x1 - b.x0, b.y1 - b.y0, image->channels, alloc((size_t)(b.y1 - b.y0) * line, 1) };
+    Image out = { b.x1 - b.x0, b.y1 - b.y0, image->channels, alloc((size_t)(b.y1 - b.y0) * line, 1), NULL };
     for (int y = b.y0; y < b.y1; y++)
         memcpy(out.pixels + (size_t)(y - b.y0) * line,
                image->pixels + ((size_t)y * (size_t)image->width + (size_t)b.x0) * c, line);
@@ -238,7 +239,7 @@ int main(int argc, char **argv)
         Image line = crop(&image, boxes[i]);
         printf("    at %4d,%-4d  ", boxes[i].x0, boxes[i].y0);
         printf("   (%.0f %%)\n", 100 * read_line(reader, &line, &characters));
-        sdx_image_free(&line);
+        free(line.pixels);
     }
     printf("\n%d pieces of text. Opening both models took %.0f ms, finding the text %.0f ms, reading it %.0f ms.\n", n,
            opened - start, detected - opened, now_ms() - detected);

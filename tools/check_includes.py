@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """Say which arrow was bent: a file includes its own folder and anything to the left.
 
-    base <- tensor <- kern <- graph <- ops <- onnx, opt, train, quant <- ep <- session <- api, ort <- shells
+    base <- image, tensor <- kern <- graph <- ops <- onnx, opt, train, quant <- ep <- session <- api, ort <- shells
 
-Unit tests may look everywhere. Shells see include/ and their own folder only; demos borrow the command's picture reader.
+Unit tests may look everywhere. Shells see include/ and their own folder only, and image/, which reads pictures;
+demos borrow the command's pictures.
 """
 import pathlib
 import re
 import sys
 
-FLOORS = ["base"], ["tensor"], ["kern"], ["graph"], ["ops"], ["onnx", "opt", "train", "quant"], ["ep"], ["session"], ["api", "ort"]
+FLOORS = ["base"], ["image", "tensor"], ["kern"], ["graph"], ["ops"], ["onnx", "opt", "train", "quant"], ["ep"], ["session"], ["api", "ort"]
 FLOOR = {name: i for i, names in enumerate(FLOORS) for name in names}
-SHELLS = "cli", "demo", "python", "wasm"
+SHELLS = "cli", "codecs", "demo", "python", "wasm"
 root = pathlib.Path(__file__).resolve().parent.parent
 bent = []
 
@@ -25,7 +26,7 @@ for path in sorted(p for top in ("src", "include", *SHELLS) for p in (root / top
         if not m:
             continue
         to = m[1].split("/")[0] if "/" in m[1] else home
-        if to == home or (home, to) == ("demo", "cli") or to == "sardonyx" and home in SHELLS + ("api", "base", "include"):
+        if to == home or (home, to) == ("demo", "cli") or to == "image" and home in SHELLS or to == "sardonyx" and home in SHELLS + ("api", "base", "include"):
             continue
         if home in FLOOR and to in FLOOR and FLOOR[to] < FLOOR[home]:
             continue

@@ -1,8 +1,8 @@
-/* cli/inflate.c - the DEFLATE decoder (RFC 1951)
+/* image/inflate.c - the DEFLATE decoder (RFC 1951)
  *
  * Codes are decoded bit by bit from the canonical ordering: first code and count of each length decide whether the
  * bits read so far are a symbol. Slower than tables and short; a picture takes milliseconds. */
-#include "cli/inflate.h"
+#include "image/inflate.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* cli/inflate.h - the DEFLATE decoder (RFC 1951), for PNG and npz files */
-#ifndef SDX_CLI_INFLATE_H
-#define SDX_CLI_INFLATE_H
+/* image/inflate.h - the DEFLATE decoder (RFC 1951), for PNG and npz files */
+#ifndef SDX_IMAGE_INFLATE_H
+#define SDX_IMAGE_INFLATE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
-/* cli/png.c - reads PNG pictures (ISO/IEC 15948) */
-#include "cli/png.h"
-#include "cli/inflate.h"
+/* image/png.c - reads every kind of PNG picture (ISO/IEC 15948); one-colour transparency is ignored */
+#include "image/reader.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "image/inflate.h"
 
 typedef struct Png {
     uint32_t width, height;
@@ -103,8 +103,6 @@ static const char *header_read(Png *p, const uint8_t *d)
 {
     static const int8_t channels[7] = { 1, -1, 3, 1, 2, -1, 4 };
     *p = (Png){ .width = be32(d), .height = be32(d + 4), .depth = d[8], .colour = d[9], .interlace = d[12] };
-    if (p->width == 0 || p->height == 0 || (uint64_t)p->width * p->height > 100000000)
-        return "a picture of an unreasonable size";
     if (p->colour > 6 || channels[p->colour] < 0 || d[10] != 0 || d[11] != 0 || p->interlace > 1)
         return "an unknown kind of PNG";
     bool small = p->depth == 1 || p->depth == 2 || p->depth == 4;
@@ -153,12 +151,9 @@ const char *sdx_png_read(Image *image, const uint8_t *bytes, size_t nbytes)
 {
     Png p = { 0 };
     const char *why = NULL;
-    uint8_t *z = NULL, *data = NULL;
+    uint8_t *z = sdx_alloc(image->alloc, nbytes), *data = NULL;
     size_t nz = 0, ndata = 0, got = 0;
-    *image = (Image){ 0 };
-    if (nbytes < 8 || memcmp(bytes, "\x89PNG\r\n\x1a\n", 8) != 0) return "not a PNG file";
-    z = malloc(nbytes);
-    if (z == NULL) return "out of memory";
+    if (z == NULL) return sdx_image_no_memory;
     why = chunks_read(&p, z, &nz, bytes, nbytes);
     if (why == NULL && nz < 2) why = "no pixel data";
     if (why == NULL) {
@@ -169,85 +164,12 @@ const char *sdx_png_read(Image *image, const uint8_t *bytes, size_t nbytes)
         /* DEFLATE expands at most 1032 times: sizes that no data stands behind take no memory. */
         if (ndata / 1032 > nz) why = "the pixel data is too short for the size";
     }
-    if (why == NULL) {
-        image->width = (int)p.width;
-        image->height = (int)p.height;
-        image->channels = p.colour == 3 ? (p.has_alpha ? 4 : 3) : p.channels;
-        image->pixels = malloc((size_t)p.width * p.height * (size_t)image->channels);
-        data = malloc(ndata);
-        if (image->pixels == NULL || data == NULL) why = "out of memory";
-    }
+    if (why == NULL) why = sdx_image_room(image, p.width, p.height, p.colour == 3 ? (p.has_alpha ? 4 : 3) : p.channels);
+    if (why == NULL && !(data = sdx_alloc(image->alloc, ndata))) why = sdx_image_no_memory;
     if (why == NULL)
         why = sdx_inflate(data, ndata, &got, z + 2, nz - 2); /* past zlib's two bytes; its checksum is ignored */
     if (why == NULL) why = rows_read(&p, image, data, got);
-    if (why != NULL) sdx_image_free(image);
-    free(z);
-    free(data);
+    sdx_free(image->alloc, z);
+    if (data) sdx_free(image->alloc, data);
     return why;
-}
-
-void sdx_image_free(Image *image)
-{
-    free(image->pixels);
-    *image = (Image){ 0 };
-}
-
-float sdx_image_get(const Image *image, int x, int y, int c)
-{
-    const uint8_t *p = image->pixels + ((size_t)y * (size_t)image->width + (size_t)x) * (size_t)image->channels;
-    float v = p[image->channels < 3 ? 0 : c];
-    if (image->channels % 2 == 1) return v;
-    return 255 + (v - 255) * p[image->channels - 1] / 255;
-}
-
-/* Weights of the source pixels first.. that make up output pixel i of n out of m: a triangle as wide as two output
- * pixels, or two source pixels where the picture grows. Returns their number, at most 2 * m / n + 3. */
-static int resize_weights(float *w, int *first, int i, int n, int m)
-{
-    double step = (double)m / n, reach = step > 1 ? step : 1, centre = (i + 0.5) * step - 0.5, sum = 0;
-    int lo = (int)(centre - reach) - 1, hi = (int)(centre + reach) + 1, count = 0;
-    if (lo < 0) lo = 0;
-    if (hi > m - 1) hi = m - 1;
-    for (int j = lo; j <= hi; j++) {
-        double t = 1 - (j > centre ? j - centre : centre - j) / reach;
-        w[count] = t > 0 ? (float)t : 0;
-        sum += w[count++];
-    }
-    for (int j = 0; j < count; j++) w[j] = (float)(w[j] / sum);
-    *first = lo;
-    return count;
-}
-
-float *sdx_image_resize(const Image *image, int width, int height)
-{
-    int w = image->width, h = image->height, longest = w > h ? w : h;
-    float *rows = malloc((size_t)h * (size_t)width * 3 * sizeof *rows);
-    float *out = malloc((size_t)height * (size_t)width * 3 * sizeof *out);
-    float *weight = malloc(((size_t)longest * 2 + 8) * sizeof *weight);
-    if (rows != NULL && out != NULL && weight != NULL) {
-        for (int x = 0; x < width; x++) {
-            int first, n = resize_weights(weight, &first, x, width, w);
-            for (int y = 0; y < h; y++)
-                for (int c = 0; c < 3; c++) {
-                    float sum = 0;
-                    for (int j = 0; j < n; j++) sum += weight[j] * sdx_image_get(image, first + j, y, c);
-                    rows[((size_t)y * (size_t)width + (size_t)x) * 3 + (size_t)c] = sum;
-                }
-        }
-        size_t line = (size_t)width * 3;
-        for (int y = 0; y < height; y++) {
-            int first, n = resize_weights(weight, &first, y, height, h);
-            for (size_t i = 0; i < line; i++) {
-                float sum = 0;
-                for (int j = 0; j < n; j++) sum += weight[j] * rows[(size_t)(first + j) * line + i];
-                out[(size_t)y * line + i] = sum;
-            }
-        }
-    } else {
-        free(out);
-        out = NULL;
-    }
-    free(rows);
-    free(weight);
-    return out;
 }

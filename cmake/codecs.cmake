@@ -1,0 +1,28 @@
+# libsardonyx_image: decoders of pictures that libsardonyx loads when it meets one. It is built of those libraries that
+# are here; pkg-config knows all four.
+
+find_package(PkgConfig QUIET)
+set(codec_names JPEG libjpeg WEBP libwebp TIFF libtiff-4>=4.5.0 JPEG2000 libopenjp2)
+set(codec_sources codecs/codecs.c)
+set(codec_defines)
+set(codec_targets)
+while(codec_names AND PKG_CONFIG_FOUND AND NOT CMAKE_CROSSCOMPILING)
+  list(POP_FRONT codec_names name package)
+  pkg_check_modules(CODEC_${name} QUIET IMPORTED_TARGET ${package})
+  if(CODEC_${name}_FOUND)
+    string(TOLOWER ${name} file)
+    list(APPEND codec_sources codecs/${file}.c)
+    list(APPEND codec_defines SDX_HAVE_${name})
+    list(APPEND codec_targets PkgConfig::CODEC_${name})
+  endif()
+endwhile()
+
+if(codec_targets)
+  add_library(sardonyx_image SHARED ${codec_sources})
+  sdx_flags(sardonyx_image)
+  set_target_properties(sardonyx_image PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
+  target_include_directories(sardonyx_image PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
+  target_compile_definitions(sardonyx_image PRIVATE ${codec_defines})
+  target_link_libraries(sardonyx_image PRIVATE ${codec_targets})
+  install(TARGETS sardonyx_image LIBRARY NAMELINK_SKIP)
+endif()
