@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write tests/conformance/corrected: outputs of cases whose files are at odds with the standard.
 
-    tools/correct_conformance.py DIR     (DIR: build/conformance/node-history; needs onnx 1.23.2)
+    tools/correct_conformance.py DIR     (DIR: build/conformance/node-history; onnx 1.22.0 gave what is there)
 
 For every case that a rule `corrected` of tests/conformance/rules.txt names, ONNX's reference evaluator runs the case's model
 on its inputs. Outputs that differ from the case's own are kept.

@@ -127,8 +127,7 @@ static void divide(DType dtype, void *y, int64_t n, int64_t by)
         }
 }
 
-/* The kernel, or NULL when the type has no such reduction. Integers take the logarithm of a sum, and of a sum of
- * exponentials, in double. */
+/* The kernel, or NULL when the type has no such reduction. */
 static Reduce *reduce_kernel(const Kern *k, DType dtype, unsigned reduction)
 {
     int type = sdx_ew_ktype(dtype);
@@ -291,9 +290,11 @@ static sdx_status reduce_run(Run *r, int op)
     TRY(sdx_run_output(r, 0, x->dtype, w->out_rank, w->out_dims, &y));
     if (w->results == 0) return SDX_OK;
     bool is_float = x->dtype == DT_FLOAT || x->dtype == DT_DOUBLE;
-    if (!is_float && (op == RED_LOGSUMEXP || op == RED_LOGSUM || op == RED_L2))
-        return reduce_as_double(r, st->kern, w, op, x, y);
-    return reduce_all(r, st->kern, w, x->dtype, op, x->data, y);
+    if (!is_float && op == RED_L2) return reduce_as_double(r, st->kern, w, op, x, y);
+    TRY(reduce_all(r, st->kern, w, x->dtype, op, x->data, y));
+    for (int64_t i = 0; i < w->results && x->dtype == DT_BOOL; i++)
+        ((uint8_t *)y)[i] = ((uint8_t *)y)[i] != 0; /* the least of no bytes is 255 */
+    return SDX_OK;
 }
 
 #define INTS4 (TS_I32 | TS_I64 | TS_U32 | TS_U64)
@@ -317,8 +318,9 @@ static sdx_status axes_to_input(Node *n, Err *err) { return sdx_upgrade_ints_to_
 
 REDUCE_OP(ReduceSum, RED_SUM, { 13, { TS_FLTB | INTS4 } }, { 11, { TS_FLT | INTS4 }, axes_to_input },
           { 1, { TS_FLT | INTS4 } })
-#define REDUCE_ROWS                                                                                                    \
-    { 18, { TS_FLTB | INTS4 } }, { 13, { TS_FLTB | INTS4 }, axes_to_input }, { 11, { TS_FLT | INTS4 } },               \
+#define REDUCE_ROWS REDUCE_ROWS_18(NULL)
+#define REDUCE_ROWS_18(upgrade)                                                                                        \
+    { 18, { TS_FLTB | INTS4 }, upgrade }, { 13, { TS_FLTB | INTS4 }, axes_to_input }, { 11, { TS_FLT | INTS4 } },      \
     {                                                                                                                  \
         1, { TS_FLT | INTS4 }                                                                                          \
     }
@@ -327,9 +329,9 @@ REDUCE_OP(ReduceProd, RED_PROD, REDUCE_ROWS)
 REDUCE_OP(ReduceL1, RED_L1, REDUCE_ROWS)
 REDUCE_OP(ReduceL2, RED_L2, REDUCE_ROWS)
 REDUCE_OP(ReduceSumSquare, RED_SUMSQ, REDUCE_ROWS)
-/* The integer types went in 28; models that used them still may. */
-REDUCE_OP(ReduceLogSum, RED_LOGSUM, { 28, { TS_FLTB } }, REDUCE_ROWS)
-REDUCE_OP(ReduceLogSumExp, RED_LOGSUMEXP, { 28, { TS_FLTB } }, REDUCE_ROWS)
+/* The integer types went in 28. */
+REDUCE_OP(ReduceLogSum, RED_LOGSUM, { 28, { TS_FLTB } }, REDUCE_ROWS_18(sdx_upgrade_by_double))
+REDUCE_OP(ReduceLogSumExp, RED_LOGSUMEXP, { 28, { TS_FLTB } }, REDUCE_ROWS_18(sdx_upgrade_by_double))
 #define REDUCE_MINMAX_ROWS                                                                                             \
     { 20, { TS_FLTB | INTS4 | BYTES | TS_BOOL } }, { 18, { TS_FLTB | INTS4 | BYTES } },                                \
         { 13, { TS_FLTB | INTS4 | BYTES }, axes_to_input }, { 12, { TS_FLT | INTS4 | BYTES } },                        \

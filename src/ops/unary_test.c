@@ -40,9 +40,11 @@ OP_CASE_AT(clip_6_has_attributes, 6, "y = Clip <min = -1.0, max = 1.0> (x)", IN(
            OUT("float[3] y {-1, 0.5, 1}"))
 OP_FAILS(clip_needs_scalars, "y = Clip(x, a)", SDX_INVALID_MODEL, "min must be a scalar", IN("float[2] x {1, 2}"),
          IN("float[2] a {1, 2}"))
+OP_CASE_AT(erf_9_truncates_integers, 9, "y = Erf(x)", IN("int32[3] x {-3, 0, 1}"), OUT("int32[3] y {0, 0, 0}"))
 
 SUITE(unary_test)
 {
+    RUN(erf_9_truncates_integers);
     RUN(relu_keeps_nan);
     RUN(relu_of_integers);
     RUN(abs_of_the_least_integer_wraps);

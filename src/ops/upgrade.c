@@ -264,3 +264,15 @@ Node *sdx_upgrade_after(Node *n, int o, const char *op_type, Value *const *in, i
     if (!args[0]) args[0] = fresh;
     return make_node(n, n->next, op_type, NULL, 0, args, n_in, old, err);
 }
+
+sdx_status sdx_upgrade_by_double(Node *n, Err *err)
+{
+    const Attr to = { .name = "to", .type = ATTR_INT, .n = 1, .i = DT_DOUBLE };
+    TRY(sdx_upgrade_needs(n, 1, err));
+    Value *x = n->in[0];
+    if (!sdx_dtype_in(x->type.elem, TS_INT) || n->n_out < 1 || !n->out[0]) return SDX_OK;
+    Value *wide = sdx_upgrade_before_with(n, "Cast", &to, 1, &x, 1, err);
+    if (!wide) return SDX_OUT_OF_MEMORY;
+    if (!sdx_node_set_input(n, 0, wide)) return no_memory(err);
+    return sdx_upgrade_after(n, 0, "CastLike", (Value *[]){ NULL, x }, 2, err) ? SDX_OK : SDX_OUT_OF_MEMORY;
+}

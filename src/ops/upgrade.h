@@ -37,6 +37,9 @@ sdx_status sdx_upgrade_floats_to_input(Node *n, const char *attr, int index, Err
  * (absent or -1: aligned at the end, which is what NumPy does). Drops both attributes. */
 sdx_status sdx_upgrade_broadcast(Node *n, Err *err);
 
+/* The newest form takes floats only: integers become doubles before it, and the result is truncated. */
+sdx_status sdx_upgrade_by_double(Node *n, Err *err);
+
 /* The operator was replaced by another one of the same signature: renames the node. The walk over versions ends here, so
  * the function leaves the node in the newest form of the other operator. */
 sdx_status sdx_upgrade_rename(Node *n, const char *op_type, Err *err);
