@@ -1,81 +1,7 @@
 /* The C ABI as a client sees it: through the table that OrtGetApiBase gives. */
-#include <stdio.h>
-#include <string.h>
+#include "client.h"
 
-#include "onnx/onnx.h"
-#include "ort/entries.h"
-#include "tests/harness.h"
-
-enum {
-#define ORT_HAVE(name) AT_##name,
-#define ORT_STATUS(name) AT_##name,
-#define ORT_VALUE(name) AT_##name,
-#include "ort/ort_api.def"
-#undef ORT_HAVE
-#undef ORT_STATUS
-#undef ORT_VALUE
-};
-
-typedef struct OrtApiBase {
-    const void *(*GetApi)(uint32_t version);
-    const char *(*GetVersionString)(void);
-} OrtApiBase;
-const OrtApiBase *OrtGetApiBase(void);
-
-typedef void (*Fn)(void);
-static const Fn *table;
-
-/* An entry with the type of its implementation. */
-#define ORT(name) ((__typeof__(&sdx_ort_##name))table[AT_##name])
-
-static bool ok(OrtStatus *st)
-{
-    bool good = CHECK_STR(st ? ORT(GetErrorMessage)(st) : NULL, NULL);
-    ORT(ReleaseStatus)(st);
-    return good;
-}
-
-static void refused(OrtStatus *st, int code, const char *part)
-{
-    CHECK_INT(ORT(GetErrorCode)(st), code);
-    CHECK_HAS(ORT(GetErrorMessage)(st), part);
-    ORT(ReleaseStatus)(st);
-}
-
-static OrtAllocator *allocator(void)
-{
-    OrtAllocator *a = NULL;
-    ok(ORT(GetAllocatorWithDefaultOptions)(&a));
-    return a;
-}
-
-static OrtSession *session(const char *text)
-{
-    Model *m = NULL;
-    ImportOptions import = { .load = LOAD_COPY };
-    Err err = { 0 };
-    Buf *bytes = NULL;
-    OrtSession *s = NULL;
-    OrtEnv *env = NULL;
-    ok(ORT(CreateEnv)(2, "test", &env));
-    CHECK_INT(sdx_onnx_import_text(&sdx_alloc_default, text, strlen(text), &import, &m, &err), SDX_OK);
-    CHECK_INT(sdx_onnx_export_bytes(m, &bytes, &err), SDX_OK);
-    sdx_model_destroy(m);
-    if (bytes) ok(ORT(CreateSessionFromArray)(env, bytes->data, bytes->nbytes, NULL, &s));
-    sdx_buf_release(bytes);
-    ORT(ReleaseEnv)(env);
-    return s;
-}
-
-static OrtValue *floats(float *v, int64_t n)
-{
-    OrtMemoryInfo *info = NULL;
-    OrtValue *out = NULL;
-    ok(ORT(CreateCpuMemoryInfo)(0, 0, &info));
-    ok(ORT(CreateTensorWithDataAsOrtValue)(info, v, (size_t)n * sizeof *v, &n, 1, DT_FLOAT, &out));
-    ORT(ReleaseMemoryInfo)(info);
-    return out;
-}
+const Fn *table;
 
 static const char doubling[] = "<ir_version: 8, opset_import: [\"\": 17]>\n"
                                "g (float[N] x) => (float[N] y) { y = Add (x, x) }\n";
@@ -284,5 +210,7 @@ int main(void)
     RUN(configuration);
     RUN(metadata);
     RUN(nothing_given);
+    test_custom();
+    test_values();
     return sdx_harness_finish();
 }
