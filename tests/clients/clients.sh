@@ -87,9 +87,20 @@ client_extensions() {
   "$python" $here/extensions.py $lib $(ls $dir/onnxruntime_extensions/_extensions_pydll*.so)
 }
 
+# The function table against the official C header and against bindings made from a newer one.
+client_table() {
+  lacks go && return; lacks cargo && return
+  go_module
+  mkdir -p $work/rust
+  cp -r $here/rust/. $work/rust/
+  local sys=$(cd $work/rust && cargo metadata --format-version 1 |
+    "$python" -c 'import json, sys; print(next(p["manifest_path"] for p in json.load(sys.stdin)["packages"] if p["name"] == "ort-sys"))')
+  "$python" $here/table.py $work/go/onnxruntime_go/onnxruntime_c_api.h $(dirname $sys)/src/lib.rs
+}
+
 mkdir -p $work
 "$python" $here/models.py $models
-[ $# -gt 0 ] || set -- go java node rust sherpa extensions
+[ $# -gt 0 ] || set -- table go java node rust sherpa extensions
 failed=0
 for client in "$@"; do
   if client_$client >$work/$client.out 2>&1; then
