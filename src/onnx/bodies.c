@@ -10,7 +10,7 @@
 #define BODY(domain, name, when, text) domain "\0" name "\0" when "\0" text "\0"
 static const char bodies[] =
 #include "onnx/bodies.def"
-    "\0";
+    "\0\0\0"; /* four empty strings, the last by itself */
 #undef BODY
 
 typedef struct Body {

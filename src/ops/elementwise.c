@@ -248,7 +248,7 @@ static void ew_strip(const EwJob *j, int64_t at, const int64_t *idx, int64_t n, 
         single = one;
         if (e->n_in == 1 && y != x[0]) memmove(y, x[0], (size_t)n * sdx_dtype_size(s->out));
         for (int i = 1; i < e->n_in; i++) {
-            x[1] = ew_load(j, i, at, idx, n, &raw[1], &cast[1], &one);
+            x[1] = ew_load(j, i, at, idx, n, nth(raw, 1), nth(cast, 1), &one);
             s->fn(y, x, single | (unsigned)one << 1, n, j->args);
             x[0] = y;
             single = 0;
