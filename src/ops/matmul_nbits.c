@@ -5,9 +5,11 @@
  * row in whole bytes, or numbers of A's type. With g_idx element k has the scale and zero point of group g_idx[k].
  * MatMulBnb4: two elements a byte, the first in the high half; w = level[q] * absmax, blocks running through all of W.
  *
- * W stays packed: a task brings some rows to float, in the cache, and multiplies all of A by them. */
+ * W stays packed: a task brings some rows to float, in the cache, and multiplies all of A by them. For a few rows of A
+ * the packed elements are multiplied as they are read. */
 #include <string.h>
 
+#include "base/size.h"
 #include "ops/axis3.h"
 #include "ops/dims.h"
 #include "ops/rowsprod.h"
@@ -189,48 +191,115 @@ static const float *nbits_rows(const void *weights, int64_t first, int64_t n, fl
 
 /* -- products ------------------------------------------------------------------------------------------------------ */
 
+enum { FEW_ROWS = 8 };
+
+typedef struct NBitsState {
+    RowsPlan plan;
+    const Kern *kern;
+    int64_t m, width; /* width: elements of a row of A with its last block filled up; 0: no quick way */
+    size_t at_a;      /* in scratch: the rows of A in the order that the kernel reads */
+} NBitsState;
+
 static sdx_status nbits_prepare(Prepare *p)
 {
-    RowsPlan *plan = sdx_arena_new(p->arena, RowsPlan);
-    TRY_MEM(plan, p->err);
-    p->state = plan;
-    return sdx_rows_plan(p, ((const NBitsAttrs *)p->args)->K, plan);
+    const NBitsAttrs *at = p->args;
+    const Tensor *a = &p->in[IN_A]->t;
+    NBitsState *st = sdx_arena_new(p->arena, NBitsState);
+    TRY_MEM(st, p->err);
+    p->state = st;
+    st->kern = p->kern;
+    st->m = sdx_dims_product(a->dims, 0, a->rank - 1);
+    bool bnb4 = p->node->def->attrs == bnb4_attrs;
+    bool plain_zero = p->n_in <= IN_ZERO || !p->in[IN_ZERO] || p->in[IN_ZERO]->t.dtype == DT_UINT8;
+    bool in_order = p->n_in <= IN_GROUP || !p->in[IN_GROUP];
+    if (!bnb4 && plain_zero && in_order && st->m <= FEW_ROWS && at->bits >= 4 && at->block_size * at->bits % 128 == 0) {
+        size_t nbytes;
+        st->width = div_up(at->K, at->block_size) * at->block_size;
+        st->at_a = sdx_round_up(p->scratch, SDX_ALIGN);
+        if (sdx_mul_size(&nbytes, (size_t)(st->m * st->width), sizeof(float)) &&
+            sdx_add_size(&p->scratch, st->at_a, nbytes))
+            return SDX_OK;
+        return sdx_prepare_fail(p, SDX_LIMIT_BYTES, "scratch does not fit the address space");
+    }
+    return sdx_rows_plan(p, at->K, &st->plan);
+}
+
+/* Row of A, filled up with zeros; for 4 bits the elements of even and odd place apart. */
+static void order_row(const NBitsState *st, const NBitsAttrs *at, const float *from, float *to)
+{
+    int64_t half = st->width / 2;
+    memset(to, 0, (size_t)st->width * sizeof *to);
+    for (int64_t i = 0; i < at->K; i++) to[at->bits == 4 ? i / 2 + i % 2 * half : i] = from[i];
+}
+
+typedef struct FewJob {
+    const NBitsState *st;
+    const NBits *w;
+    const float *a, *bias;
+    float *y;
+} FewJob;
+
+static void few_range(void *arg, int64_t from, int64_t to, int worker)
+{
+    const FewJob *j = arg;
+    const NBits *w = j->w;
+    int64_t zero_row = div_up(w->blocks * w->at->bits, 8);
+    for (int64_t n = from; n < to; n++)
+        for (int64_t row = 0; row < j->st->m; row++) {
+            DotBlocks d = { .q = w->b + n * w->blocks * w->blob,
+                            .scale = w->scales + n * w->blocks,
+                            .zero = w->zero ? w->zero + n * zero_row : NULL,
+                            .a = j->a + row * j->st->width,
+                            .blocks = (size_t)w->blocks,
+                            .bytes = (size_t)w->blob,
+                            .bits = (unsigned)w->at->bits };
+            j->y[row * w->at->N + n] = w->kern->dot_blocks_f32(&d) + (j->bias ? j->bias[n] : 0);
+        }
+}
+
+static void few_rows(Run *r, const NBits *w, const float *bias, float *y)
+{
+    const NBitsState *st = r->state;
+    FewJob j = { .st = st, .w = w, .a = (float *)((char *)r->scratch + st->at_a), .bias = bias, .y = y };
+    for (int64_t row = 0; row < st->m; row++)
+        order_row(st, w->at, (const float *)r->in[IN_A]->t.data + row * w->at->K, (float *)j.a + row * st->width);
+    sdx_run_range(r, w->at->N, grain_for(st->width * st->m / 8), few_range, &j);
 }
 
 static const void *data_of(const Run *r, int i) { return i < r->n_in && r->in[i] ? r->in[i]->t.data : NULL; }
 
 static sdx_status product_run(Run *r, const NBits *w)
 {
-    const RowsPlan *plan = r->state;
+    const NBitsState *st = r->state;
     const Tensor *a = &r->in[IN_A]->t;
     int64_t dims[SDX_MAX_RANK];
     void *y;
     memcpy(dims, a->dims, sizeof dims);
     dims[a->rank - 1] = w->at->N;
     TRY(sdx_run_output(r, 0, DT_FLOAT, a->rank, dims, &y));
-    RowsProduct q = { .m = sdx_dims_product(a->dims, 0, a->rank - 1),
-                      .n = w->at->N,
-                      .k = w->at->K,
-                      .a = a->data,
-                      .bias = w->levels ? NULL : data_of(r, IN_BIAS),
-                      .y = y,
-                      .rows = nbits_rows,
-                      .weights = w };
-    sdx_rows_product(r, plan, &q);
+    const float *bias = w->levels ? NULL : data_of(r, IN_BIAS);
+    if (st->width) {
+        few_rows(r, w, bias, y);
+        return SDX_OK;
+    }
+    RowsProduct q = {
+        .m = st->m, .n = w->at->N, .k = w->at->K, .a = a->data, .bias = bias, .y = y, .rows = nbits_rows, .weights = w
+    };
+    sdx_rows_product(r, &st->plan, &q);
     return SDX_OK;
 }
 
 static sdx_status nbits_run(Run *r)
 {
     const NBitsAttrs *at = r->args;
-    const RowsPlan *plan = r->state;
+    const NBitsState *st = r->state;
     NBits w = { .at = at,
                 .blocks = div_up(at->K, at->block_size),
                 .blob = at->block_size * at->bits / 8,
                 .b = r->in[IN_B]->t.data,
                 .scales = r->in[IN_SCALES]->t.data,
                 .group = data_of(r, IN_GROUP),
-                .kern = plan->kern };
+                .kern = st->kern };
     if (data_of(r, IN_ZERO) && r->in[IN_ZERO]->t.dtype == DT_UINT8)
         w.zero = data_of(r, IN_ZERO);
     else

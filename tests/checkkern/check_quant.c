@@ -94,6 +94,37 @@ static void check_range(const Check *c)
     }
 }
 
+static void check_dot(const Check *c)
+{
+    enum { MOST = 9 };
+    for (unsigned form = 0; form < 8; form++)
+        for (size_t blocks = 0; blocks < MOST; blocks++) {
+            bool halves = form & 1, zeros = form & 2;
+            size_t bytes = form & 4 ? 48 : 16, n = blocks * bytes * (halves ? 2 : 1), per = n / (blocks ? blocks : 1);
+            float *a = ck_buf(n * 4, 4), *scale = ck_buf(blocks * 4, 4);
+            uint8_t *q = ck_buf(blocks * bytes, blocks % 3), *zero = ck_buf(MOST, 1);
+            ck_plain(a, n, -2, 2);
+            ck_plain(scale, blocks, 0.01f, 0.1f);
+            ck_bytes(q, blocks * bytes);
+            ck_bytes(zero, MOST);
+            double want = 0, size = 0;
+            for (size_t i = 0; i < n; i++) {
+                size_t b = i / per;
+                int v = halves ? q[i / 2] >> (i % 2 * 4) & 15 : q[i], z = halves ? 8 : 128;
+                if (zeros) z = halves ? zero[b / 2] >> (b % 2 * 4) & 15 : zero[b];
+                double x = (double)(v - z) * (double)scale[b] * (double)a[halves ? i / 2 + i % 2 * (n / 2) : i];
+                want += x;
+                size += fabs(x);
+            }
+            DotBlocks d = { q, scale, zeros ? zero : NULL, a, blocks, bytes, halves ? 4 : 8 };
+            float got = c->k->dot_blocks_f32(&d);
+            if (!(fabs((double)got - want) <= 6e-8 * (double)(n + 3) * size))
+                ck_fail("%zu blocks of %zu, form %u: %.9g, not %.9g", blocks, bytes, form, (double)got, want);
+            ck_margins();
+            ck_free();
+        }
+}
+
 typedef struct Timed {
     const Kern *k;
     unsigned type;
@@ -144,4 +175,5 @@ void check_quant(const Check *c)
     }
     if (c->bench) bench(c, SDX_Q_u8, "range", time_range);
     if (!c->bench && ck_begin(c, "quant range")) check_range(c), ck_end();
+    if (!c->bench && ck_begin(c, "quant dot")) check_dot(c), ck_end();
 }

@@ -94,6 +94,30 @@ static void range(float out[2], const float *x, size_t n)
     out[1] = v_hmax(hi[0]);
 }
 
+static float dot_blocks(const DotBlocks *d)
+{
+    const bool halves = d->bits == 4;
+    const size_t bytes = d->bytes;
+    const vi32 low = vi_set(halves ? 15 : 255);
+    const uint8_t *q = d->q;
+    const float *a = d->a, *odd = halves ? a + d->blocks * bytes : NULL;
+    vf32 sum = v_zero();
+    for (size_t b = 0; b < d->blocks; b++, q += bytes, a += bytes) {
+        unsigned zero = halves ? 8 : 128;
+        if (d->zero) zero = halves ? (d->zero[b / 2] >> (b % 2 * 4)) & 15 : d->zero[b];
+        const vi32 z = vi_set((int32_t)zero);
+        vf32 s0 = v_zero(), s1 = v_zero();
+        for (size_t i = 0; i < bytes; i += VW) {
+            const vi32 v = vi_load_u8(q + i);
+            s0 = v_fma(v_from_int(vi_sub(vi_and(v, low), z)), v_load(a + i), s0);
+            if (halves) s1 = v_fma(v_from_int(vi_sub(vi_shr(v, 4), z)), v_load(odd + i), s1);
+        }
+        if (halves) odd += bytes;
+        sum = v_fma(v_add(s0, s1), v_set(d->scale[b]), sum);
+    }
+    return v_hsum(sum);
+}
+
 void ISA(sdx_kern_init_quant)(Kern *k);
 void ISA(sdx_kern_init_quant)(Kern *k)
 {
@@ -107,4 +131,5 @@ void ISA(sdx_kern_init_quant)(Kern *k)
 #undef SET
 #undef SET_D
     k->range_f32 = range;
+    k->dot_blocks_f32 = dot_blocks;
 }

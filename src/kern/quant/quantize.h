@@ -24,4 +24,16 @@ typedef void DequantizeEachF32(float *x, const void *q, size_t n, const float *s
 /* range[0] = min(0, x), range[1] = max(0, x): what dynamic quantisation needs. NaNs are passed over. */
 typedef void RangeF32(float range[2], const float *x, size_t n);
 
+/* A row of integers in blocks, against floats: sum of a * (q - zero) * scale. */
+typedef struct DotBlocks {
+    const uint8_t *q;     /* bits 4: two elements a byte, the first in the low half; bits 8: one */
+    const float *scale;   /* of each block */
+    const uint8_t *zero;  /* of each block, packed like q; NULL: the middle of the range */
+    const float *a;       /* bits 4: elements 0, 2, 4 ... of all blocks here, 1, 3, 5 ... at a + blocks * bytes */
+    size_t blocks, bytes; /* of q in a block: a multiple of 16 */
+    unsigned bits;
+} DotBlocks;
+
+typedef float DotBlocksF32(const DotBlocks *d);
+
 #endif
