@@ -119,3 +119,42 @@ void sdx_back_batchnorm(Vjp *g)
         sdx_vjp_give(g, 4, scale(g, mul(g, sum, square(g, inverse)), -0.5));
     }
 }
+
+/* y = x / |x| along an axis, |x| the sum of magnitudes or the Euclidean length: with d|x|/dx = sign x or y,
+ * dx = (dy - d|x|/dx sum(dy y)) / |x|, 0 where |x| is. */
+void sdx_back_lpnorm(Vjp *g)
+{
+    Value *x = in(g, 0), *y = out(g), *d = dy(g, 0);
+    int64_t axis = sdx_vjp_int(g, "axis", -1), p = sdx_vjp_int(g, "p", 2);
+    Value *length = sdx_vjp_reduce(g, p == 1 ? "ReduceL1" : "ReduceL2", x, &axis, 1, true);
+    Value *sum = sdx_vjp_reduce(g, "ReduceSum", mul(g, d, y), &axis, 1, true);
+    Value *zero = sdx_vjp_num(g, x, 0), *none = sdx_vjp_op(g, "Equal", length, zero, NULL);
+    Value *safe = where(g, none, sdx_vjp_num(g, x, 1), length);
+    Value *dx = over(g, sub(g, d, mul(g, p == 1 ? apply(g, "Sign", x) : y, sum)), safe);
+    sdx_vjp_give(g, 0, where(g, none, zero, dx));
+}
+
+/* The mean over `before` channels in front of each and `behind` channels after it: [N, C, the rest] as an image. */
+static Value *mean_of_channels(Vjp *g, Value *v, int64_t before, int64_t behind)
+{
+    const int64_t kernel[] = { before + behind + 1, 1 }, pads[] = { before, 0, behind, 0 };
+    Attr attrs[] = { VJP_INTS("kernel_shape", kernel, 2), VJP_INTS("pads", pads, 4), VJP_INT("count_include_pad", 1) };
+    Value *one = sdx_vjp_list(g, (int64_t[]){ 1 }, 1), *rest = sdx_vjp_list(g, (int64_t[]){ -1 }, 1);
+    Value *shape[] = { sdx_vjp_shape(g, v, 0, 1), one, sdx_vjp_shape(g, v, 1, 2), rest };
+    Value *image = sdx_vjp_op(g, "Reshape", v, sdx_vjp_concat(g, shape, 4, 0), NULL);
+    return sdx_vjp_reshape_like(g, sdx_vjp_with(g, "AveragePool", &image, 1, attrs, 3), v);
+}
+
+/* y = x s^-beta, s = bias + alpha mean(x^2) over neighbouring channels:
+ * dx = dy s^-beta - 2 alpha beta x mean'(dy y / s), mean' over the channels that see this one. */
+void sdx_back_lrn(Vjp *g)
+{
+    Value *x = in(g, 0), *d = dy(g, 0);
+    int64_t size = sdx_vjp_int(g, "size", 1), before = (size - 1) / 2, behind = size - 1 - before;
+    double alpha = sdx_vjp_float(g, "alpha", 1e-4f), beta = sdx_vjp_float(g, "beta", 0.75f);
+    Value *s = shift(g, scale(g, mean_of_channels(g, square(g, x), before, behind), alpha),
+                     sdx_vjp_float(g, "bias", 1));
+    Value *power = s ? sdx_vjp_op(g, "Pow", s, sdx_vjp_num(g, s, -beta), NULL) : NULL;
+    Value *seen = mean_of_channels(g, over(g, mul(g, d, out(g)), s), behind, before);
+    sdx_vjp_give(g, 0, sub(g, mul(g, d, power), scale(g, mul(g, x, seen), 2 * alpha * beta)));
+}

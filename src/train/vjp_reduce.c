@@ -54,6 +54,22 @@ void sdx_back_reduceextreme(Vjp *g)
     sdx_vjp_give(g, 0, only(g, hit, over(g, kept(g, dy(g, 0)), count)));
 }
 
+/* The product of the other elements is that of those before times that of those behind: right where some are 0. */
+void sdx_back_reduceprod(Vjp *g)
+{
+    Value *x = in(g, 0), *axes = in(g, 1), *d = kept(g, dy(g, 0)), *row = x;
+    bool all = !axes || !has_elements(axes), one = axes && size_of(axes, 0) == 1;
+    if (!all && !one) sdx_vjp_fail(g, "its gradient is known for one axis or all of them");
+    if (all) row = sdx_vjp_op(g, "Reshape", x, sdx_vjp_list(g, (int64_t[]){ -1 }, 1), NULL);
+    Value *axis = all ? sdx_vjp_int64(g, 0) : sdx_vjp_op(g, "Reshape", axes, sdx_vjp_list(g, NULL, 0), NULL), *part[2];
+    for (int i = 0; i < 2; i++) {
+        Attr attrs[] = { VJP_INT("exclusive", 1), VJP_INT("reverse", i) };
+        part[i] = sdx_vjp_with(g, "CumProd", (Value *[]){ row, axis }, 2, attrs, 2);
+    }
+    Value *others = mul(g, part[0], part[1]);
+    sdx_vjp_give(g, 0, mul(g, d, all ? sdx_vjp_reshape_like(g, others, x) : others));
+}
+
 static Value *sum_along(Vjp *g, Value *v, int64_t axis) { return sdx_vjp_reduce(g, "ReduceSum", v, &axis, 1, true); }
 
 void sdx_back_softmax(Vjp *g)

@@ -316,6 +316,13 @@ static void reductions(void)
         MOVE("y = LogSoftmax<axis = 0>(x)"),
     };
     RUN_CASES(cases);
+    /* Once only: there is no rule for CumProd. */
+    static const GradCase once[] = {
+        MOVE("y = ReduceProd<keepdims = 0>(x)"),
+        MOVE(INTS("a", 1) "y = ReduceProd<keepdims = 0>(x, a)"),
+        { "double[5] x", "x", "z = Floor(x) y = ReduceProd(x)", 0, 2 },
+    };
+    for (size_t i = 0; i < sizeof once / sizeof *once; i++) case_run(&once[i], i & 1, false);
 }
 
 #define MATMUL(a, b)                                                                                                   \
@@ -399,6 +406,10 @@ static void norms(void)
         { "double[2,3,4] x, double[3,4] s", "x s", "y = LayerNormalization<axis = 1>(x, s)", 0.5, 2 },
         { "double[2,3,4] x, double[4] s", "x s", "y = RMSNormalization(x, s)", 0.5, 2 },
         { "double[2,3,4] x, double[3] s, double[3] b", "x s b", "y = InstanceNormalization(x, s, b)", 0.5, 2 },
+        { "double[2,5,3] x", "x", "y = LRN<size = 4, alpha = 0.5, bias = 2.0>(x)", 0.5, 2 },
+        { "double[1,5,2,2] x", "x", "y = LRN<size = 3, beta = 0.5>(x)", -2, 2 },
+        { "double[2,3] x", "x", "y = LpNormalization(x)", 0.5, 2 },
+        { "double[2,3] x", "x", "y = LpNormalization<p = 1, axis = 0>(x)", 0.5, 2 },
         { "double[2,4,3] x, double[4] s, double[4] b", "x s b", "y = GroupNormalization<num_groups = 2>(x, s, b)", 0.5,
           2 },
         { "double[2,3,2] x, double[3] s, double[3] b, double[3] m, double[3] v", "x s b m v",
@@ -424,6 +435,43 @@ static void losses(void)
     RUN_CASES(cases);
 }
 
+#define ATTENTION(q, k, v, more, attrs)                                                                                \
+    {                                                                                                                  \
+        "double" q " q, double" k " k, double" v " v" more, "q k v", "y = Attention" attrs, -1, 1                      \
+    }
+
+static void attention(void)
+{
+    static const GradCase cases[] = {
+        ATTENTION("[2,3,4,5]", "[2,3,2,5]", "[2,3,2,3]", "", "(q, k, v)"),
+        ATTENTION("[1,4,2,3]", "[1,2,3,3]", "[1,2,3,3]", "", "<scale = 0.5>(q, k, v)"),
+        ATTENTION("[2,3,4]", "[2,5,4]", "[2,5,6]", "", "<q_num_heads = 2, kv_num_heads = 2>(q, k, v)"),
+        ATTENTION("[1,3,8]", "[1,3,4]", "[1,3,4]", "", "<q_num_heads = 4, kv_num_heads = 2, is_causal = 1>(q, k, v)"),
+        { "double[3,5] m, double[1,2,3,4] q, double[1,2,5,4] k, double[1,2,5,4] v", "m q", "y = Attention(q, k, v, m)",
+          -1, 1 },
+    };
+    RUN_CASES(cases);
+}
+
+static void resizes(void)
+{
+    static const GradCase cases[] = {
+        { "double[1,2,3,2] x", "x", "s = Constant<value_floats = [1.0, 1.0, 2.0, 1.5]>() y = Resize(x, \"\", s)", -1,
+          1 },
+        { "double[1,2,3,4] x", "x",
+          "s = Constant<value_floats = [1.5, 0.6]>() y = Resize<mode = \"linear\", axes = [2, 3]>(x, \"\", s)", -1, 1 },
+        { "double[1,1,4,4] x", "x",
+          "s = Constant<value_ints = [1, 1, 3, 6]>()"
+          " y = Resize<mode = \"cubic\", coordinate_transformation_mode = \"align_corners\">(x, \"\", \"\", s)",
+          -1, 1 },
+        { "double[1,1,6] x", "x",
+          "s = Constant<value_ints = [3]>() y = Resize<mode = \"linear\", antialias = 1, axes = [-1]>(x, \"\", \"\", "
+          "s)",
+          -1, 1 },
+    };
+    RUN_CASES(cases);
+}
+
 SUITE(vjp_test)
 {
     RUN(maps);
@@ -435,4 +483,6 @@ SUITE(vjp_test)
     RUN(pools);
     RUN(norms);
     RUN(losses);
+    RUN(attention);
+    RUN(resizes);
 }
