@@ -772,32 +772,58 @@ static uint32_t char_at(const char *p, const char *end, int *len)
 /* Two sets and a stack: what is pushed was not in the set, or is one of two behind such a state. */
 size_t sdx_regex_work(const Regex *r) { return ((size_t)r->n * 6 + 2) * sizeof(uint32_t); }
 
-RegexMatch sdx_regex_full(const Regex *r, const char *text, size_t n, void *work, bool (*stop)(void *user), void *user)
+/* What stands before text + at. */
+static uint32_t char_before(const char *text, size_t at)
 {
-    uint32_t *memory = work;
+    size_t from = at;
+    int len;
+    if (!at) return CHAR_NONE;
+    while (from && at - from < 4 && ((unsigned char)text[--from] & 0xc0) == 0x80) {}
+    return char_at(text + from, text + at, &len);
+}
+
+/* From text + from to the end of the text, or of the longest match when `longest` is given. */
+static RegexMatch regex_run(const Regex *r, const char *text, size_t n, size_t from, void *work,
+                            bool (*stop)(void *user), void *user, size_t *longest)
+{
+    uint32_t *memory = work, accept = (uint32_t)r->n - 1;
     States set[2] = { { memory, memory + r->n, 0 }, { memory + 2 * r->n, memory + 3 * r->n, 0 } };
-    uint32_t *stack = memory + 4 * r->n, before = CHAR_NONE;
-    const char *p = text, *end = n ? text + n : text;
+    uint32_t *stack = memory + 4 * r->n, before = char_before(text, from);
+    const char *p = n ? text + from : text, *end = n ? text + n : text;
+    RegexMatch found = REGEX_NO;
     size_t steps = 0;
     int len, now = 0;
     memset(work, 0, sdx_regex_work(r));
     uint32_t c = char_at(p, end, &len);
     states_add(&set[now], r->v, 0, before, c, stack);
-    for (; c != CHAR_NONE; now = !now) {
-        States *from = &set[now], *to = &set[!now];
+    for (;; now = !now) {
+        States *here = &set[now], *to = &set[!now];
+        if ((longest || c == CHAR_NONE) && states_have(here, accept)) {
+            found = REGEX_YES;
+            if (longest) *longest = (size_t)(p - text);
+        }
+        if (c == CHAR_NONE || here->n == 0) return found;
         to->n = 0;
         p += len;
         uint32_t after = char_at(p, end, &len);
-        for (uint32_t i = 0; i < from->n; i++)
-            if (instr_reads(&r->v[from->dense[i]], c)) states_add(to, r->v, from->dense[i] + 1, c, after, stack);
-        if (to->n == 0) return REGEX_NO;
-        steps += from->n + to->n;
+        for (uint32_t i = 0; i < here->n; i++)
+            if (instr_reads(&r->v[here->dense[i]], c)) states_add(to, r->v, here->dense[i] + 1, c, after, stack);
+        steps += here->n + to->n;
         if (steps > 1 << 20) {
             if (stop && stop(user)) return REGEX_STOPPED;
             steps = 0;
         }
-        before = c;
         c = after;
     }
-    return states_have(&set[now], (uint32_t)r->n - 1) ? REGEX_YES : REGEX_NO;
+}
+
+RegexMatch sdx_regex_full(const Regex *r, const char *text, size_t n, void *work, bool (*stop)(void *user), void *user)
+{
+    return regex_run(r, text, n, 0, work, stop, user, NULL);
+}
+
+RegexMatch sdx_regex_longest(const Regex *r, const char *text, size_t n, size_t from, void *work,
+                             bool (*stop)(void *user), void *user, size_t *end)
+{
+    return regex_run(r, text, n, from, work, stop, user, end);
 }

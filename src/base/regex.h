@@ -24,4 +24,8 @@ typedef enum RegexMatch { REGEX_NO, REGEX_YES, REGEX_STOPPED } RegexMatch;
  * whether to give up. */
 RegexMatch sdx_regex_full(const Regex *r, const char *text, size_t n, void *work, bool (*stop)(void *user), void *user);
 
+/* The longest match that begins at text + from, which is where a character begins or the end: ends at *end. */
+RegexMatch sdx_regex_longest(const Regex *r, const char *text, size_t n, size_t from, void *work,
+                             bool (*stop)(void *user), void *user, size_t *end);
+
 #endif

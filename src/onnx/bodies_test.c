@@ -75,6 +75,12 @@ OP_CASE(bodies_nbits_mlp,
         IN("uint8[1,1,16] u {127, 128, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}"), IN("float[1,1] us {1}"),
         OUT("float[1,1] y {-6}"))
 
+OP_CASE(bodies_rfft, "y = com.microsoft.Rfft <signal_ndim = 1> (x)", IN("float[1,4] x {1, 2, 3, 4}"),
+        OUT("float[1,3,2] y {10, 0, -2, 2, -2, 0}"))
+OP_CASE(bodies_rfft_irfft_2d,
+        "f = com.microsoft.Rfft <signal_ndim = 2> (x) y = com.microsoft.Irfft <signal_ndim = 2> (f)",
+        IN("float[1,2,4] x {1, 2, 3, 4, 9, 0, 5, 7}"), OUT("float[1,2,4] y {1, 2, 3, 4, 9, 0, 5, 7}"))
+
 OP_FAILS(bodies_wrong_form, "y = com.microsoft.FusedConv <activation = \"Shrug\"> (x, w)", SDX_INVALID_MODEL,
          "no form of", IN("float[1,1,3] x {1, 2, 3}"), IN("float[1,1,1] w {2}"))
 OP_FAILS(bodies_too_many_inputs, "y = com.microsoft.Gelu (x, w)", SDX_INVALID_MODEL, "has 1 inputs",
@@ -97,6 +103,8 @@ SUITE(bodies_test)
     RUN(bodies_bias_softmax);
     RUN(bodies_mul_integer);
     RUN(bodies_nbits_mlp);
+    RUN(bodies_rfft);
+    RUN(bodies_rfft_irfft_2d);
     RUN(bodies_wrong_form);
     RUN(bodies_too_many_inputs);
     RUN(bodies_missing_input);

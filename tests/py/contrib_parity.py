@@ -80,7 +80,7 @@ def make_array(spec, types, rng):
         low, high = (float(v) for v in values.split(":"))
         a = rng.uniform(low, high, shape) if dtype.kind == "f" else rng.integers(int(low), int(high), shape)
     elif dtype.kind == "O":
-        a = np.array(values.split(","), dtype=object).reshape(shape)
+        a = np.array(values.replace("_SPACE_", " ").split(","), dtype=object).reshape(shape)
     else:
         a = np.array([float(v) if dtype.kind == "f" else int(v) for v in values.split(",") if v])
         a = np.resize(a, shape) if a.size else np.zeros(shape)
@@ -265,6 +265,10 @@ CASES = [
     Case("CausalConvWithState", "T[2,3,7] T[3,1,4] T[3] T[2,3,3]", "activation=silu", out="11", T=H), Case("CausalConvWithState", "T[2,3,7] T[3,1,4]", "dilation=2", out="11"), Case("CausalConvWithState", "T[2,7,3] T[3,1,4] - T[2,3,3]", "channels_last=1 activation=swish", out="11"), Case("CausalConvWithState", "T[2,3,2] T[3,1,4] - T[4,2,3,3]", "state_window=4", out="11"),
     Case("SparseAttention", "T[1,6,32] T[1,6,16] T[1,6,16] T[1,2,32,8] T[1,2,32,8] i32[1,3]{0,1,2} i32[1,2]{0,1} i32[1]{6} i32[1]{6}", "num_heads=4 kv_num_heads=2 sparse_block_size=16", out="111"), Case("SparseAttention", "T[1,20,32] T[1,20,16] T[1,20,16] T[1,2,32,8] T[1,2,32,8] i32[2,3]{0,1,3,0,1,2} i32[2,3]{0,0,1,0,1,-1} i32[1]{20} i32[1]{20}", "num_heads=4 kv_num_heads=2 sparse_block_size=16", out="111"),
     Case("SparseAttention", "T[1,1,64] - - T[1,1,32,16] T[1,1,32,16] i32[2,3]{0,1,3,0,1,2} i32[2,3]{0,0,1,0,1,-1} i32[1]{20} i32[1]{20} T[40,8] T[40,8]", "num_heads=2 kv_num_heads=1 sparse_block_size=16 do_rotary=1", out="111"),
+    # text
+    Case("Tokenizer", "str[3]{abcdef,hello_SPACE_world,}", "mark=1 mincharnum=1 pad_value=PAD separators=['']"), Case("Tokenizer", "str[2,2]{abcdef,hello_SPACE_world,a,b_SPACE_c_SPACE_d}", "mark=0 mincharnum=1 pad_value=# separators=['_SPACE_']"),
+    Case("Tokenizer", "str[3]{a-b;c,x;;y--z,-}", "mark=1 mincharnum=1 pad_value=# separators=[';','-']"), Case("Tokenizer", "str[2]{one;three;of-it,aa;b}", "mark=0 mincharnum=2 pad_value=# separators=[';','-']"), Case("Tokenizer", "str[2]{a_SPACE__SPACE_b_SPACE_,_SPACE_c}", "mark=0 mincharnum=1 pad_value=# separators=['[\\s]+']"),
+    Case("Tokenizer", "str[2]{ab12cd345,12}", "mark=0 mincharnum=1 pad_value=# tokenexp='[a-z]+'"), Case("Tokenizer", "str[2]{ab12cd345,x12}", "mark=1 mincharnum=2 pad_value=# tokenexp='[a-z]+|[0-9]+'"), Case("Tokenizer", "str[2]{aab,abab}", "mark=0 mincharnum=1 pad_value=# tokenexp='a|ab'"), Case("Tokenizer", "str[2]{schön,größe}", "mark=0 mincharnum=1 pad_value=# separators=['']"), Case("Tokenizer", "str[2]{,}", "mark=0 mincharnum=1 pad_value=# tokenexp='a'"),
     # several kinds
     Case("Inverse", "T[3,3]", T="f32 f64"), Case("Inverse", "T[2,2,4,4]", T=F), Case("Inverse", "T[1,1]{2}"),
     Case("MurmurHash3", "T[2,3]", T="i32 u32 i64 u64 f32 f64", exact=True), Case("MurmurHash3", "T[4]", "seed=7 positive=0", T="i32 i64", exact=True), Case("MurmurHash3", "str[3]{abc,defgh,x}", exact=True), Case("MurmurHash3", "str[2]{onnx,sardonyx}", "positive=0 seed=42", exact=True),
