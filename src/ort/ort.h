@@ -138,12 +138,14 @@ typedef struct OrtTypeInfo {
 
 typedef struct OrtProfile OrtProfile;
 typedef struct CustomOps CustomOps; /* custom_op.h */
+typedef struct OrtEdit OrtEdit;     /* model_editor.h */
 typedef struct OrtAsync OrtAsync;
 
 typedef struct OrtSession {
     Session *ses;
     bool takes_scalars; /* an input of the model is one */
     CustomOps *custom;  /* belongs to the model; NULL: none */
+    OrtEdit *edit;      /* model_editor.h; NULL: the session is final */
     OrtAsync *async;    /* atomic; made by the first asynchronous run */
     OrtLogger log;
     OrtProfile *profile; /* NULL: not profiling */
@@ -223,10 +225,25 @@ void sdx_ort_forget_allocators(void);
 /* Keeps a provider's options as session entries "ep.<provider>.<key>". */
 OrtStatus *sdx_ort_provider_options(OrtSessionOptions *o, const char *provider, const char *const *keys,
                                     const char *const *values, size_t n);
+/* Where a model comes from, and with what it is opened. */
+typedef struct OrtOrigin {
+    const char *path; /* NULL: data */
+    const void *data;
+    size_t nbytes;
+    const char *beside;         /* data: a path whose folder has the external files; may be NULL */
+    const OrtSessionOptions *o; /* may be NULL */
+    const OrtInit *more;        /* initializers beside those of o */
+    int n_more;
+} OrtOrigin;
+OrtStatus *sdx_ort_open(const OrtOrigin *from, OrtSession **out);
+/* Writes the model as rewrites of the level leave it: to path, or without one to *bytes. */
+OrtStatus *sdx_ort_rewrite(const OrtOrigin *from, OptLevel level, const char *path, const ExportOptions *eo,
+                           Buf **bytes);
 /* What options hold, once more. */
 OrtStatus *sdx_ort_init_add(OrtSessionOptions *o, const OrtInit *init);
 OrtStatus *sdx_ort_file_add(OrtSessionOptions *o, const OrtFile *file);
 OrtStatus *sdx_ort_domain_add(OrtSessionOptions *o, const OrtCustomOpDomain *domain);
+void sdx_ort_edit_free(OrtEdit *e); /* NULL is allowed */
 /* Waits for what RunAsync started; callbacks have returned. */
 void sdx_ort_async_finish(OrtSession *s);
 /* Adds a pair or replaces its value. false: out of memory. */

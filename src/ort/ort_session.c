@@ -4,218 +4,10 @@
 
 #include "ort/custom_op.h"
 
-/* -- opening ------------------------------------------------------------------------------------------------------- */
-
-static bool is_on(const OrtSessionOptions *o, const char *key)
-{
-    const char *value = o ? sdx_ort_config_get(o->config, o->n_config, key) : NULL;
-    return value && strcmp(value, "1") == 0;
-}
-
-static void engine_options(const OrtSessionOptions *o, SessionOptions *out)
-{
-    sdx_ses_options_init(out);
-    if (!o) return;
-    out->level = o->level;
-    out->threads = o->shares_threads ? sdx_ort_shared_threads() : o->threads;
-    const char *flush = sdx_ort_config_get(o->config, o->n_config, "session.set_denormal_as_zero");
-    if (flush && strcmp(flush, "0") == 0) out->keep_subnormals = true;
-    if (is_on(o, "session.use_env_allocators") && sdx_ort_env_allocator()) out->alloc = sdx_ort_env_allocator();
-}
-
-/* Where a model comes from, and what the options say to the import. */
-typedef struct Origin {
-    const char *path; /* NULL: data */
-    const void *data;
-    size_t nbytes;
-    const OrtSessionOptions *o; /* may be NULL */
-    const OpDef *const *custom;
-    GivenInit *given; /* o->n_inits of them */
-    bool parsed;
-} Origin;
-
-/* A file of external data: the caller's bytes, or beside the model. */
-static sdx_status external_open(void *user, const char *location, Source *out, Err *err)
-{
-    const Origin *from = user;
-    for (int i = 0; i < from->o->n_files; i++) {
-        const OrtFile *f = &from->o->files[i];
-        if (strcmp(f->name, location) != 0) continue;
-        sdx_source_memory(out, &sdx_alloc_default, f->data, f->nbytes);
-        return SDX_OK;
-    }
-    char dir[SDX_PATH_MAX], real[SDX_PATH_MAX];
-    const char *dirs[] = { dir, real };
-    if (!from->path || !sdx_path_dir(from->path, dir) || !sdx_path_real_dir(from->path, real))
-        return sdx_fail(err, SDX_INVALID_ARGUMENT, "%s: no bytes were given for this file", location);
-    return sdx_source_under(out, &sdx_alloc_default, dirs, 2, location, err);
-}
-
-static sdx_status import(Origin *from, Model **out, Err *err)
-{
-    const OrtSessionOptions *o = from->o;
-    const ExternalOpener opener = { external_open, from };
-    ImportOptions io = { .load = from->path ? LOAD_MAP : LOAD_COPY, /* the caller may free its bytes */
-                         .custom_ops = from->custom,
-                         .external = o && o->n_files ? &opener : NULL,
-                         .given = from->given,
-                         .n_given = o ? o->n_inits : 0,
-                         .parsed = &from->parsed };
-    if (from->path) return sdx_onnx_import_path(&sdx_alloc_default, from->path, &io, out, err);
-    if (o) io.dir = sdx_ort_config_get(o->config, o->n_config, "session.model_external_initializers_file_folder_path");
-    Source src;
-    sdx_source_memory(&src, &sdx_alloc_default, from->data, from->nbytes);
-    sdx_status st = sdx_onnx_import(&sdx_alloc_default, &src, &io, out, err);
-    sdx_source_fini(&src);
-    return st;
-}
-
-/* The model as portable rewrites leave it, written for who wants to look at it. */
-static sdx_status write_optimized(Origin *from, const SessionOptions *so, Err *err)
-{
-    const OrtSessionOptions *o = from->o;
-    OptOptions oo = { .level = so->level, .fold_max_nbytes = (size_t)1 << 20, .kern = sdx_kern_best() };
-    const char *min = sdx_ort_config_get(o->config, o->n_config,
-                                         "session.optimized_model_external_initializers_min_size_in_bytes");
-    ExportOptions eo = {
-        .external_location = sdx_ort_config_get(o->config, o->n_config,
-                                                "session.optimized_model_external_initializers_file_name"),
-        .external_min = min ? (size_t)strtoull(min, NULL, 10) : 1024,
-    };
-    Model *m = NULL;
-    TRY(import(from, &m, err));
-    sdx_status st = sdx_opt_run(m, &oo, err);
-    if (st == SDX_OK) st = sdx_onnx_export(m, o->optimized_path, &eo, err);
-    sdx_model_destroy(m);
-    return st;
-}
-
-/* Sizes for names that the model has; others are ignored. */
-static sdx_status keep_dims(const Model *m, const OrtSessionOptions *o, SessionOptions *so, Err *err)
-{
-    const Graph *g = m->graph;
-    if (!o || !o->n_dims) return SDX_OK;
-    DimOverride *dims = sdx_alloc(&sdx_alloc_default, (size_t)o->n_dims * sizeof *dims);
-    TRY_MEM(dims, err);
-    so->dims = dims;
-    for (int d = 0; d < o->n_dims; d++) {
-        bool found = false;
-        for (int i = 0; i < g->n_inputs && !found; i++)
-            for (int k = 0; k < g->inputs[i]->type.shape.rank && !found; k++) {
-                const char *name = sdx_dim_name(m->syms, g->inputs[i]->type.shape.dims[k]);
-                found = name && strcmp(name, o->dims[d].name) == 0;
-            }
-        if (found) dims[so->n_dims++] = o->dims[d];
-    }
-    return SDX_OK;
-}
-
-static sdx_status own_inits(Model *m, const Origin *from, Err *err)
-{
-    for (int i = 0; from->o && i < from->o->n_inits; i++) {
-        const OrtInit *init = &from->o->inits[i];
-        if (!from->given[i].used && init->is_external)
-            return sdx_fail(err, SDX_INVALID_ARGUMENT, "External initializer: %s not found in model", init->name);
-        if (init->d.buf) TRY(sdx_model_own(m, sdx_buf_retain(init->d.buf), err));
-    }
-    return SDX_OK;
-}
-
-/* custom goes to the model or away, whatever happens. */
-static sdx_status session_open(Origin *from, CustomOps *custom, OrtSession *s, Err *err)
-{
-    SessionOptions so;
-    Model *m = NULL;
-    engine_options(from->o, &so);
-    sdx_status st = import(from, &m, err);
-    if (st != SDX_OK) {
-        sdx_custom_destroy(custom);
-        return st;
-    }
-    st = sdx_custom_give(custom, m, err);
-    if (st == SDX_OK) st = own_inits(m, from, err);
-    if (st == SDX_OK) st = keep_dims(m, from->o, &so, err);
-    if (st == SDX_OK)
-        st = sdx_ses_open(&m, &so, &s->ses, err);
-    else
-        sdx_model_destroy(m);
-    sdx_free(&sdx_alloc_default, (void *)so.dims);
-    if (st == SDX_OK && from->o && from->o->optimized_path) st = write_optimized(from, &so, err);
-    return st;
-}
-
-/* The codes and words that clients know for a model that cannot be had. */
-static OrtStatus *open_failure(const Origin *from, sdx_status st, const Err *err)
-{
-    const char *what = from->path ? "Load model from " : "Load model", *path = from->path ? from->path : "";
-    if (st == SDX_NOT_FOUND || st == SDX_IO)
-        return sdx_ort_fail(ORT_NO_SUCHFILE, "%s%s failed. File doesn't exist or cannot be read: %s", what, path,
-                            err->text);
-    if (st == SDX_INVALID_MODEL && !from->parsed)
-        return sdx_ort_fail(ORT_INVALID_PROTOBUF,
-                            "%s%s failed:Protobuf parsing failed. Failed to load model because protobuf parsing "
-                            "failed: %s",
-                            what, path, err->text);
-    if (st == SDX_INVALID_MODEL)
-        return sdx_ort_fail(ORT_INVALID_GRAPH, "%s%s failed:This is an invalid model. Error: %s", what, path,
-                            err->text);
-    return sdx_ort_status(st, err);
-}
-
-static OrtStatus *session_fill(Origin *from, OrtSession *s)
-{
-    const OrtSessionOptions *o = from->o;
-    CustomOps *custom;
-    Err err = { 0 };
-    OrtStatus *fail = sdx_custom_build(o, &custom);
-    if (fail) return fail;
-    from->custom = sdx_custom_defs(custom);
-    sdx_status st = session_open(from, custom, s, &err);
-    if (st != SDX_OK) return open_failure(from, st, &err);
-    for (int i = 0; i < sdx_ses_n_inputs(s->ses); i++) {
-        const Type *t = &sdx_ses_input(s->ses, i)->type;
-        s->takes_scalars |= t->kind == TYPE_TENSOR && t->shape.rank == 0;
-    }
-    if (custom) {
-        s->custom = custom;
-        fail = sdx_custom_open(custom, (Model *)sdx_ses_model(s->ses));
-        if (fail) return fail;
-    }
-    if (o && o->profile_prefix) {
-        s->profile = sdx_ort_profile_create(o->profile_prefix);
-        if (!s->profile) return sdx_ort_no_memory();
-    }
-    return NULL;
-}
-
-static OrtStatus *session_create(Origin *from, OrtSession **out)
-{
-    const OrtSessionOptions *o = from->o;
-    if (o && __atomic_load_n(&o->cancels_load, __ATOMIC_RELAXED))
-        return sdx_ort_fail(ORT_MODEL_LOAD_CANCELED, "Session initialization canceled due to user request.");
-    OrtSession *s = sdx_alloc_zero(&sdx_alloc_default, sizeof *s);
-    if (!s) return sdx_ort_no_memory();
-    sdx_ort_log_session(&s->log, o);
-    sdx_ort_log(&s->log, 1, "Initializing session: %s", from->path ? from->path : "a model in memory");
-    int n = o ? o->n_inits : 0;
-    from->given = n ? sdx_alloc(&sdx_alloc_default, (size_t)n * sizeof *from->given) : NULL;
-    OrtStatus *st = n && !from->given ? sdx_ort_no_memory() : NULL;
-    for (int i = 0; !st && i < n; i++) from->given[i] = (GivenInit){ o->inits[i].name, o->inits[i].d.t, false };
-    if (!st) st = session_fill(from, s);
-    sdx_free(&sdx_alloc_default, from->given);
-    if (st) {
-        sdx_ort_ReleaseSession(s);
-        return st;
-    }
-    sdx_ort_log(&s->log, 1, "Session successfully initialized.");
-    *out = s;
-    return NULL;
-}
-
 OrtStatus *sdx_ort_CreateSession(const OrtEnv *env, const char *path, const OrtSessionOptions *o, OrtSession **out)
 {
     if (!env || !path || !out) return sdx_ort_null("env, path or out");
-    return session_create(&(Origin){ .path = path, .o = o }, out);
+    return sdx_ort_open(&(OrtOrigin){ .path = path, .o = o }, out);
 }
 
 OrtStatus *sdx_ort_CreateSessionFromArray(const OrtEnv *env, const void *data, size_t nbytes,
@@ -223,7 +15,7 @@ OrtStatus *sdx_ort_CreateSessionFromArray(const OrtEnv *env, const void *data, s
 {
     if (!env || !data || !out) return sdx_ort_null("env, data or out");
     if (!nbytes) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "No graph was found in the protobuf.");
-    return session_create(&(Origin){ .data = data, .nbytes = nbytes, .o = o }, out);
+    return sdx_ort_open(&(OrtOrigin){ .data = data, .nbytes = nbytes, .o = o }, out);
 }
 
 /* Packed weights are shared between the sessions of one model file anyway; a container has nothing to hold. */
@@ -259,6 +51,7 @@ void sdx_ort_ReleaseSession(OrtSession *s)
     sdx_custom_close(s->custom);
     sdx_ses_close(s->ses);
     sdx_ort_profile_destroy(s->profile);
+    sdx_ort_edit_free(s->edit);
     sdx_free(&sdx_alloc_default, s);
 }
 

@@ -1,6 +1,6 @@
 /* The function table and the two exported symbols. */
-#include "ort/entries.h"
 #include "ort/entries_custom.h"
+#include "ort/entries_model.h"
 
 #define ORT_EXPORT __attribute__((visibility("default")))
 

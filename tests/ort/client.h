@@ -84,5 +84,6 @@ static inline OrtValue *floats(float *v, int64_t n)
 
 void test_custom(void);
 void test_values(void);
+void test_editor(void);
 
 #endif

@@ -212,5 +212,6 @@ int main(void)
     RUN(nothing_given);
     test_custom();
     test_values();
+    test_editor();
     return sdx_harness_finish();
 }

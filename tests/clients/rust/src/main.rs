@@ -1,8 +1,9 @@
 //! A program for the `ort` crate with `load-dynamic`: types, bindings, containers, operators of our own, errors.
 //! Usage: client FOLDER-OF-MODELS (and ORT_DYLIB_PATH says which library)
+use ort::editor::{Graph, Model, Node, Opset, ONNX_DOMAIN};
 use ort::operator::{BoxedKernel, ComputeContext, KernelContext, Operator, OperatorDomain, OperatorInput, OperatorOutput};
-use ort::session::{RunOptions, Session};
-use ort::value::{Tensor, TensorElementType};
+use ort::session::{builder::SessionBuilder, RunOptions, Session};
+use ort::value::{Outlet, Shape, SymbolicDimensions, Tensor, TensorElementType, ValueType};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -207,6 +208,25 @@ fn main() {
         let x = Tensor::from_array(([2usize], vec![1f32, 2.0]))?;
         let t = Tensor::from_string_array(([1usize], &["a"][..]))?;
         refused(s.run(ort::inputs!["x" => x, "s" => t]), "this kernel fails")
+    });
+    c.check("built model", |c| {
+        let vector = |name: &str| {
+            let shape = Shape::new([3]);
+            let ty = TensorElementType::Float32;
+            Outlet::new(name, ValueType::Tensor { ty, shape, dimension_symbols: SymbolicDimensions::empty(1) })
+        };
+        let mut graph = Graph::new()?;
+        graph.set_inputs([vector("x")])?;
+        graph.set_outputs([vector("y")])?;
+        graph.add_node(Node::new("Mul", ONNX_DOMAIN, "mul", ["x", "w"], ["y"], [])?)?;
+        let mut w = Tensor::<f32>::new(&ort::memory::Allocator::default(), [3i64])?;
+        w.extract_tensor_mut().1.copy_from_slice(&[1.0, 2.0, 3.0]);
+        graph.add_initializer("w", w, false)?;
+        let mut model = Model::new([Opset::new(ONNX_DOMAIN, 17)?])?;
+        model.set_graph(graph)?;
+        let mut s = model.into_session(&SessionBuilder::new(&c.env)?)?;
+        let out = s.run(ort::inputs!["x" => Tensor::from_array(([3usize], vec![2f32; 3]))?])?;
+        same(out["y"].try_extract_tensor::<f32>()?.1.to_vec(), vec![2.0, 4.0, 6.0])
     });
     c.check("no such file", |c| refused(Session::builder(&c.env)?.commit_from_file("/nowhere.onnx"), ""));
     c.check("wrong type", |c| {
