@@ -39,7 +39,7 @@ V_INLINE void dw_finish(const Depthwise *d, size_t row, size_t col, size_t c, vf
 }
 
 /* t pixels of one row under a kernel `k` wide with stride `s`: constants, so that the image columns are
- * loaded once each, to registers. edge: some may lie outside the row. */
+ * loaded once each, to registers. edge: some may lie outside the row; asking costs less than the multiply-adds hide. */
 V_INLINE void dw_tile(const Depthwise *d, size_t row, size_t col, size_t c, const int t, const int k, const int s,
                       const bool edge)
 {
@@ -64,12 +64,7 @@ V_INLINE void dw_tile(const Depthwise *d, size_t row, size_t col, size_t c, cons
 }
 
 #define DW_TILE(t, k, s)                                                                                               \
-    case t:                                                                                                            \
-        if (edge)                                                                                                      \
-            dw_tile(d, row, col, c, t, k, s, true);                                                                    \
-        else                                                                                                           \
-            dw_tile(d, row, col, c, t, k, s, false);                                                                   \
-        break;
+    case t: dw_tile(d, row, col, c, t, k, s, edge); break;
 /* All pixels of nv vectors of channels from c on. */
 #define DW_ROWS(k, s)                                                                                                  \
     static void dw_rows_##k##_##s(const Depthwise *d, size_t c0, size_t nv)                                            \
