@@ -6,13 +6,13 @@
 
 enum { IT_NR = IT_NV * VW, IT_ACC = IT_MR * IT_NV, IT_FEW = 4, IT_PTRS = (IT_MR + 2) / 3 };
 
-#define IT_EACH_COLUMN V_UNROLL for (int p = 0; p < np; p++) V_UNROLL for (int j = 0; j < nv; j++)
+#define IT_EACH_COLUMN V_UNROLL for (int p = 0; p < np; p++) V_UNROLL for (int j = 0; j < IT_NV; j++)
 #define IT_EACH_ROW V_UNROLL for (int r = 0; r < mr; r++)
-#define IT_AT(r) acc[(p * mr + (r)) * nv + j]
+#define IT_AT(r) acc[(p * mr + (r)) * IT_NV + j]
 
-/* mr rows by np panels, of each the first nv vectors; sums to y as in tile_run. */
+/* mr rows by np panels; sums to y as in tile_run. */
 V_INLINE void it_run(const IgemmTile *t, size_t row, size_t panel, int32_t *y, size_t y_panel, const int mr,
-                     const int np, const int nv)
+                     const int np)
 {
     vi32 acc[IT_ACC];
     if (t->first) {
@@ -30,7 +30,7 @@ V_INLINE void it_run(const IgemmTile *t, size_t row, size_t panel, int32_t *y, s
             vi32 bv[IT_NV * IT_FEW];
             IT_EACH_COLUMN
             {
-                bv[p * nv + j] = vi_load(b + p * b_panel + j * VW);
+                bv[p * IT_NV + j] = vi_load(b + p * b_panel + j * VW);
                 if (j * VW * 4 % 64 == 0) __builtin_prefetch(b + p * b_panel + j * VW + 256);
             }
             IT_EACH_ROW
@@ -38,7 +38,7 @@ V_INLINE void it_run(const IgemmTile *t, size_t row, size_t panel, int32_t *y, s
                 int32_t group;
                 memcpy(&group, a[r / 3] + k * 4 + (size_t)(r % 3) * lda, 4);
                 vi32 x = vi_set(group);
-                IT_EACH_COLUMN IT_AT(r) = it_dot(IT_AT(r), x, bv[p * nv + j]);
+                IT_EACH_COLUMN IT_AT(r) = it_dot(IT_AT(r), x, bv[p * IT_NV + j]);
             }
             b += IT_NR;
         }
@@ -47,21 +47,17 @@ V_INLINE void it_run(const IgemmTile *t, size_t row, size_t panel, int32_t *y, s
 }
 
 typedef void ItFn(const IgemmTile *t, size_t row, size_t panel, int32_t *y, size_t y_panel);
-#define IT_FN(name, mr, np, nv)                                                                                        \
+#define IT_FN(name, mr, np)                                                                                            \
     static void name##_##mr(const IgemmTile *t, size_t row, size_t panel, int32_t *y, size_t y_panel)                  \
     {                                                                                                                  \
-        it_run(t, row, panel, y, y_panel, mr, np, nv);                                                                 \
+        it_run(t, row, panel, y, y_panel, mr, np);                                                                     \
     }
-#define IT_WHOLE(mr) IT_FN(it_whole, mr, 1, IT_NV)
+#define IT_WHOLE(mr) IT_FN(it_whole, mr, 1)
 #define IT_WHOLE_NAME(mr) it_whole_##mr,
 IT_ROWS(IT_WHOLE)
 static ItFn *const it_whole[] = { IT_ROWS(IT_WHOLE_NAME) };
-#define IT_HALF(mr) IT_FN(it_half, mr, 1, IT_NV / 2)
-#define IT_HALF_NAME(mr) it_half_##mr,
-IT_ROWS(IT_HALF)
-static ItFn *const it_half[] = { IT_ROWS(IT_HALF_NAME) };
-IT_FN(it_few, 1, 4, IT_NV)
-IT_FN(it_few, 2, 2, IT_NV)
+IT_FN(it_few, 1, 4)
+IT_FN(it_few, 2, 2)
 static ItFn *const it_few[] = { it_few_1, it_few_2 };
 
 /* Bytes of an element of the result. */
@@ -93,10 +89,9 @@ void ISA(sdx_igemm_tile)(const IgemmTile *t)
             continue;
         }
         np = 1;
-        ItFn *const *fn = t->cols - p * IT_NR <= IT_NR / 2 ? it_half : it_whole;
         for (size_t i = 0, row = 0, mr; i < blocks; i++, row += mr) {
             mr = (t->rows - row + blocks - i - 1) / (blocks - i);
-            it_call(t, fn[mr - 1], row, mr, p, 1);
+            it_call(t, it_whole[mr - 1], row, mr, p, 1);
         }
     }
 }
