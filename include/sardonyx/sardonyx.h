@@ -405,6 +405,39 @@ SDX_API void sdx_each_rewrite(void (*fn)(void *user, const char *name, sdx_level
 SDX_API void sdx_each_operator(void (*fn)(void *user, const char *domain, const char *name, const char *since_versions),
                                void *user);
 
+/* How a node of a file runs. */
+typedef enum sdx_runs {
+    SDX_RUNS_NATIVE = 0, /* by the operator's own code */
+    SDX_RUNS_BODY = 1,   /* a call of a function of the model: its nodes run in its place, and are listed behind it */
+    SDX_RUNS_REWRITTEN = 2, /* as another operator, as a part of other nodes, or at load */
+    SDX_RUNS_NOT = 3
+} sdx_runs;
+
+typedef struct sdx_node_coverage {
+    const char *name, *op_type, *domain; /* as in the file; domain "ai.onnx" for the default one */
+    const char *output;                  /* name of the first, "" when none is asked for */
+    int since_version;                   /* of the operator version that the file means; 0: a function, or not known */
+    sdx_runs how;
+    const char *text; /* REWRITTEN: into what. NOT: why. "" when there is nothing to tell */
+} sdx_node_coverage;
+
+/* Calls fn for each node of the file: of the main graph, of nested graphs, and of functions at each call. Returns what
+ * opening a session returns. Nodes that stand behind one that has no types yet are native as far as is known. */
+SDX_API sdx_status sdx_model_coverage(const sdx_source *source, const sdx_session_options *options,
+                                      void (*fn)(void *user, const sdx_node_coverage *node), void *user,
+                                      sdx_error *err);
+
+typedef struct sdx_operator_info {
+    const char *domain, *name;
+    int since_version;
+    const char *signature; /* of the newest version: "T,i64?->T" */
+    const char *types;     /* of this version: "T: float,double; U: int64"; "" when the signature names them all */
+    sdx_runs how;          /* NATIVE, or REWRITTEN: as other operators */
+} sdx_operator_info;
+
+/* Each version of each operator, newest first. */
+SDX_API void sdx_each_operator_version(void (*fn)(void *user, const sdx_operator_info *op), void *user);
+
 /* Reads a model, rewrites it at the level, writes it: to one file, or with tensors of 1 KiB and more in a file beside it
  * named external (a plain name; NULL: none). The result is plain ONNX in its newest forms. */
 SDX_API sdx_status sdx_model_optimize(const sdx_source *source, const sdx_session_options *options, const char *path,

@@ -7,20 +7,15 @@
 
 /* -- sources ------------------------------------------------------------------------------------------------------- */
 
-static sdx_status import_source(const Alloc *a, Source *src, const sdx_source *from, const SessionOptions *o,
-                                Model **out, Err *err)
+static sdx_status import_source(const Alloc *a, Source *src, const ImportOptions *io, Model **out, Err *err)
 {
-    ImportOptions io = { .load = from->copy ? LOAD_COPY : LOAD_MAP,
-                         .dir = from->external_dir,
-                         .max_nodes = o->max_nodes,
-                         .custom_ops = o->custom_ops };
-    sdx_status st = sdx_onnx_import(a, src, &io, out, err);
+    sdx_status st = sdx_onnx_import(a, src, io, out, err);
     sdx_source_fini(src);
     return st;
 }
 
-static sdx_status import_memory(const Alloc *a, const sdx_source *source, const SessionOptions *o, Buf **kept,
-                                Model **out, Err *err)
+static sdx_status import_memory(const Alloc *a, const sdx_source *source, ImportOptions *io, Buf **kept, Model **out,
+                                Err *err)
 {
     Source src;
     const void *data = source->data;
@@ -30,9 +25,8 @@ static sdx_status import_memory(const Alloc *a, const sdx_source *source, const 
         data = (*kept)->data;
     }
     sdx_source_memory(&src, a, data, source->nbytes);
-    sdx_source borrowed = *source;
-    borrowed.copy = 0;
-    sdx_status st = import_source(a, &src, &borrowed, o, out, err);
+    io->load = LOAD_MAP; /* of the copy, or borrowed */
+    sdx_status st = import_source(a, &src, io, out, err);
     if (st != SDX_OK) {
         sdx_buf_release(*kept);
         *kept = NULL;
@@ -40,8 +34,8 @@ static sdx_status import_memory(const Alloc *a, const sdx_source *source, const 
     return st;
 }
 
-sdx_status sdx_api_import(const Alloc *a, const sdx_source *source, const SessionOptions *o, Buf **kept, Model **out,
-                          Err *err)
+sdx_status sdx_api_import(const Alloc *a, const sdx_source *source, const SessionOptions *o, const ImportSurvey *survey,
+                          Buf **kept, Model **out, Err *err)
 {
     if (!source || source->struct_size != sizeof *source)
         return sdx_fail(err, SDX_INVALID_ARGUMENT, "source is NULL or its struct_size is not %zu", sizeof *source);
@@ -49,20 +43,19 @@ sdx_status sdx_api_import(const Alloc *a, const sdx_source *source, const Sessio
     if (ways != 1)
         return sdx_fail(err, SDX_INVALID_ARGUMENT, "source: exactly one of path, data, fd and read is needed, not %d",
                         ways);
+    ImportOptions io = { .load = source->copy ? LOAD_COPY : LOAD_MAP,
+                         .dir = source->external_dir,
+                         .max_nodes = o->max_nodes,
+                         .custom_ops = o->custom_ops,
+                         .survey = survey };
     Source src;
-    if (source->path) {
-        ImportOptions io = { .load = source->copy ? LOAD_COPY : LOAD_MAP,
-                             .dir = source->external_dir,
-                             .max_nodes = o->max_nodes,
-                             .custom_ops = o->custom_ops };
-        return sdx_onnx_import_path(a, source->path, &io, out, err);
-    }
-    if (source->data) return import_memory(a, source, o, kept, out, err);
+    if (source->path) return sdx_onnx_import_path(a, source->path, &io, out, err);
+    if (source->data) return import_memory(a, source, &io, kept, out, err);
     if (source->read)
         sdx_source_callback(&src, a, source->read, source->user, source->nbytes);
     else
         TRY(sdx_source_fd(&src, a, source->fd, err));
-    return import_source(a, &src, source, o, out, err);
+    return import_source(a, &src, &io, out, err);
 }
 
 /* -- facts --------------------------------------------------------------------------------------------------------- */
@@ -142,7 +135,7 @@ static sdx_status session_fill(sdx_session *s, const sdx_source *source, const s
     SessionOptions o;
     Model *m = NULL;
     TRY(sdx_api_options(s, options, &o, err));
-    TRY(sdx_api_import(o.alloc ? o.alloc : &sdx_alloc_default, source, &o, &s->bytes, &m, err));
+    TRY(sdx_api_import(o.alloc ? o.alloc : &sdx_alloc_default, source, &o, NULL, &s->bytes, &m, err));
     TRY(sdx_ses_open(&m, &o, &s->ses, err));
     TRY(session_ports(s, sdx_ses_n_inputs(s->ses), sdx_ses_input, &s->inputs, &s->n_inputs, err));
     TRY(session_ports(s, sdx_ses_n_outputs(s->ses), sdx_ses_output, &s->outputs, &s->n_outputs, err));

@@ -365,6 +365,39 @@ static sdx_status add_named_inputs(Import *im, const Scope *s, Node *n, Err *err
     return SDX_OK;
 }
 
+/* Tells the survey, if there is one. What stands in our own bodies is no node of the file. */
+static sdx_status survey_node(Import *im, const Scope *s, const PNode *p, ImportedNode seen, Err *err)
+{
+    const ImportSurvey *survey = im->opt->survey;
+    Value *v = NULL;
+    if (!survey || (s->call && s->call->fn->builtin)) return SDX_OK;
+    if (p->outputs.n && p->outputs.v[0].n) TRY(sdx_import_find(s, p->outputs.v[0], &v, err));
+    seen.name = p->name;
+    seen.op_type = p->op_type;
+    seen.domain = p->domain;
+    seen.output = v;
+    survey->node(survey->user, &seen);
+    return SDX_OK;
+}
+
+/* A survey goes on behind a node that cannot run, for the reason in own; the import fails in the end. */
+static sdx_status add_unsupported(Import *im, const Scope *s, const PNode *p, const Err *own, Err *err)
+{
+    char text[256];
+    sdx_status status = (sdx_status)own->code;
+    if (status != SDX_UNSUPPORTED || !im->opt->survey) return sdx_fail(err, status, "%s", own->text);
+    TRY(survey_node(im, s, p, (ImportedNode){ .missing = own->text }, err));
+    if (im->missing.code == SDX_OK)
+        sdx_fail(&im->missing, status, "%s: %s", sdx_pnode_text(p, text, sizeof text), own->text);
+    return SDX_OK;
+}
+
+static sdx_status add_call(Import *im, Scope *s, const PNode *p, PFunction *fn, Err *err)
+{
+    TRY(survey_node(im, s, p, (ImportedNode){ .is_call = true }, err));
+    return sdx_import_call(im, s, p, fn, err);
+}
+
 static sdx_status add_operator(Import *im, Scope *s, const PNode *p, const OpDef *def, const OpVer *ver, Err *err)
 {
     Model *m = im->model;
@@ -380,6 +413,7 @@ static sdx_status add_operator(Import *im, Scope *s, const PNode *p, const OpDef
     TRY_ARENA(n, &m->arena, err);
     n->op_type = def->name;
     n->domain = def->domain ? def->domain : "";
+    TRY(survey_node(im, s, p, (ImportedNode){ .node = n, .since_version = ver ? ver->since : 1 }, err));
     TRY(sdx_import_attrs(im, s, n, p, def, &n->attrs, &n->n_attrs, err));
     if (def == &sdx_op_training_Gradient) TRY(add_named_inputs(im, s, n, err));
     return set_origin(m, n, ver, err);
@@ -391,16 +425,18 @@ static sdx_status add_node(Import *im, Scope *s, const PNode *p, Err *err)
     PFunction *fn;
     const OpDef *def;
     const OpVer *ver;
+    Err own = { 0 };
     TRY(sdx_import_optional(s, p, &done, err));
     if (done) return SDX_OK;
     TRY(add_constant_node(im, s, p, &done, err));
-    if (done) return SDX_OK;
+    if (done) return survey_node(im, s, p, (ImportedNode){ .since_version = 1 }, err);
     TRY(sdx_import_function(im, p, &fn, err));
-    if (fn) return sdx_import_call(im, s, p, fn, err);
+    if (fn) return add_call(im, s, p, fn, err);
     TRY(sdx_import_operator(im, s, p, &def, &ver, err));
     if (def) return add_operator(im, s, p, def, ver, err);
-    TRY(sdx_import_body(im, s, p, &fn, err));
-    return fn ? sdx_import_call(im, s, p, fn, err) : sdx_import_unknown(s, p, err);
+    sdx_status status = sdx_import_body(im, s, p, &fn, &own);
+    if (status == SDX_OK && !fn) status = sdx_import_unknown(s, p, &own);
+    return status == SDX_OK ? add_call(im, s, p, fn, err) : add_unsupported(im, s, p, &own, err);
 }
 
 sdx_status sdx_import_nodes(Import *im, Scope *s, PNode *const *nodes, int n, Err *err)
@@ -518,6 +554,7 @@ sdx_status sdx_import_model(Model *m, Arena *scratch, PModel *proto, const Impor
     sdx_status status = graph_fill(&im, &main, proto->graph, err);
     sdx_tensors_fini(&im.tensors);
     if (status != SDX_OK) return status;
+    if (im.missing.code != SDX_OK) return sdx_fail(err, (sdx_status)im.missing.code, "%s", im.missing.text);
     TRY(sdx_model_sort(m, err));
     TRY(sdx_import_upgrade(m, err));
     return sdx_model_verify(m, err);

@@ -51,6 +51,7 @@ typedef struct Import {
     Names bodies;    /* texts of bodies.def to PFunction * */
     int64_t n_calls;
     int depth;
+    Err missing; /* with a survey: of the first node that nobody knows */
 } Import;
 
 /* A NUL-terminated copy. INVALID_MODEL when the name holds a zero byte itself. */

@@ -21,6 +21,21 @@ typedef struct GivenInit {
     bool used; /* set when the model has it */
 } GivenInit;
 
+/* A node of the file as import meets it: of the main graph, of nested graphs, and of functions at each call. */
+typedef struct ImportedNode {
+    Str name, op_type, domain; /* as in the file */
+    const Value *output;       /* the first; NULL: none is asked for */
+    const Node *node;          /* NULL: a constant, a call of a function, or not known */
+    int since_version;         /* of the operator version it means; 0: not an operator, or not known */
+    bool is_call;
+    const char *missing; /* why nobody can run it; NULL: known */
+} ImportedNode;
+
+typedef struct ImportSurvey {
+    void (*node)(void *user, const ImportedNode *n);
+    void *user;
+} ImportSurvey;
+
 typedef struct ImportOptions {
     LoadMode load;
     const char *dir;                /* folder of the model's path, for external data; NULL: refuse external data */
@@ -31,7 +46,8 @@ typedef struct ImportOptions {
     const OpDef *const *custom_ops; /* searched before the built-in ones; NULL-terminated; may be NULL */
     GivenInit *given;
     int n_given;
-    bool *parsed; /* set when the bytes were read as a model, however the import ends; may be NULL */
+    bool *parsed;               /* set when the bytes were read as a model, however the import ends; may be NULL */
+    const ImportSurvey *survey; /* hears of each node; a node that nobody knows then fails the import at its end */
 } ImportOptions;
 
 /* Reads, resolves operators, inlines functions, upgrades, sorts and verifies. Shapes are not inferred yet. Constants
