@@ -130,26 +130,29 @@ static sdx_status tile_run(Run *r)
     return SDX_OK;
 }
 
-/* Version 1 repeats one axis: inputs tiles and axis, scalars of the input's type, must be constants. */
+static Value *as_int64_list(Node *n, Value *v, Err *err)
+{
+    static const int64_t one = 1;
+    Attr to = { .name = "to", .type = ATTR_INT, .n = 1, .i = DT_INT64 };
+    Value *cast = sdx_upgrade_before_with(n, "Cast", &to, 1, &v, 1, err);
+    Value *shape = cast ? sdx_upgrade_const_ints(n, &one, 1, err) : NULL;
+    return shape ? sdx_upgrade_before(n, "Reshape", (Value *[]){ cast, shape }, 2, err) : NULL;
+}
+
+/* Version 1 repeats one axis; inputs tiles and axis hold one element of the input's type. The newer list is ones of
+ * the input's rank with tiles at axis. */
 static sdx_status tile_from_1(Node *n, Err *err)
 {
-    char text[256];
-    TRY(sdx_upgrade_needs(n, 1, err));
-    const Tensor *tiles = n->n_in > 1 && n->in[1] ? n->in[1]->constant : NULL;
-    const Tensor *axis = n->n_in > 2 && n->in[2] ? n->in[2]->constant : NULL;
+    Value *x = n->n_in ? n->in[0] : NULL, *tiles, *axis, *shape, *rank, *one, *ones, *repeats;
     if (n->n_in == 2) return SDX_OK; /* files of that time already have the newer form */
-    int rank = n->in[0]->type.shape.rank;
-    if (!tiles || !axis || rank == SDX_RANK_UNKNOWN || sdx_tensor_count(tiles) != 1 || sdx_tensor_count(axis) != 1)
-        return sdx_fail(err, SDX_UNSUPPORTED, "%s: version 1 needs constant tiles and axis and an input of known rank",
-                        sdx_node_text(n, text, sizeof text));
-    int64_t repeats[SDX_MAX_RANK];
-    int at;
-    if (!axis_of((int64_t)sdx_tensor_get_double(axis, 0), rank, &at))
-        return sdx_fail(err, SDX_INVALID_MODEL, "%s: axis is outside the rank", sdx_node_text(n, text, sizeof text));
-    for (int k = 0; k < rank; k++) repeats[k] = k == at ? (int64_t)sdx_tensor_get_double(tiles, 0) : 1;
-    Value *v = sdx_upgrade_const_ints(n, repeats, rank, err);
-    if (!v) return SDX_OUT_OF_MEMORY;
-    TRY_MEM(sdx_node_set_inputs(n, (Value *[]){ n->in[0], v }, 2) ? n : NULL, err);
+    TRY(sdx_upgrade_needs(n, 3, err));
+    if (!(tiles = as_int64_list(n, n->in[1], err)) || !(axis = as_int64_list(n, n->in[2], err)) ||
+        !(shape = sdx_upgrade_before(n, "Shape", &x, 1, err)) ||
+        !(rank = sdx_upgrade_before(n, "Shape", &shape, 1, err)) || !(one = sdx_upgrade_const_int(n, 1, err)) ||
+        !(ones = sdx_upgrade_before(n, "Expand", (Value *[]){ one, rank }, 2, err)) ||
+        !(repeats = sdx_upgrade_before(n, "ScatterElements", (Value *[]){ ones, axis, tiles }, 3, err)) ||
+        !sdx_node_set_inputs(n, (Value *[]){ x, repeats }, 2))
+        return err && err->code ? (sdx_status)err->code : SDX_OUT_OF_MEMORY;
     return SDX_OK;
 }
 

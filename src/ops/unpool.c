@@ -140,7 +140,6 @@ static sdx_status col2im_infer(Infer *c)
     TRY(infer_rank_between(c, 0, 3, 3, "the input"));
     TRY(infer_rank_between(c, 1, 1, 1, "image_shape"));
     TRY(infer_rank_between(c, 2, 1, 1, "block_shape"));
-    if (c->in[0]->elem == DT_STRING) return sdx_infer_fail(c, "strings cannot be added");
     DimVec image, block;
     if (!sdx_infer_ints(c, 1, &image)) return SDX_OK;
     if (image.n < 1 || image.n + 2 > SDX_MAX_RANK) return sdx_infer_fail(c, "image_shape has %d values", (int)image.n);
@@ -194,6 +193,13 @@ static void add_bool(void *y, int64_t at, int64_t step, const void *x, int64_t n
 COL2IM_COMPLEX(float, c64)
 COL2IM_COMPLEX(double, c128)
 
+/* Where windows do not meet, adding to nothing is moving. */
+static void add_str(void *y, int64_t at, int64_t step, const void *x, int64_t n)
+{
+    Str *dst = (Str *)y + at;
+    for (int64_t i = 0; i < n; i++) dst[i * step] = ((const Str *)x)[i];
+}
+
 typedef void (*AddFn)(void *y, int64_t at, int64_t step, const void *x, int64_t n);
 
 static AddFn col2im_fn(DType d)
@@ -204,6 +210,7 @@ static AddFn col2im_fn(DType d)
     case DT_COMPLEX64: return add_c64;
     case DT_COMPLEX128: return add_c128;
     case DT_BOOL: return add_bool;
+    case DT_STRING: return add_str;
     case DT_INT8:
     case DT_UINT8: return add_8;
     case DT_INT16:
@@ -292,6 +299,9 @@ static sdx_status col2im_run(Run *r)
     j.image = sdx_dims_product(dims, 2, (int)n + 2);
     j.add = col2im_fn(x->dtype);
     if (!j.add) return sdx_run_fail(r, "%s cannot be added", sdx_dtype_name(x->dtype));
+    for (int k = 0; k < n && x->dtype == DT_STRING; k++)
+        if (j.w.ax[k].kernel > 1 && (j.w.ax[k].dilation > 1 || j.w.ax[k].stride < j.w.ax[k].kernel))
+            return sdx_run_fail(r, "strings cannot be added, and windows overlap along axis %d", k);
     if (dims[0] * dims[1] * j.image == 0) return SDX_OK;
     Span *span = sdx_run_heap(r, (size_t)kernel[n - 1] * sizeof *span);
     TRY_MEM(span, r->err);
