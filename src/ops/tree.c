@@ -543,6 +543,8 @@ static void classifier_finish(const TreeJob *j, int64_t row, double *score, cons
     const TreeState *st = j->st;
     int64_t n = st->n_targets, label = 0;
     int64_t n_base = st->base ? sdx_tensor_count(st->base) : 0;
+    /* Weights of floats are no more than that exact: what is equal as the float that comes out is a tie. */
+    for (int64_t i = 0; i < n && st->floats; i++) score[i] = (float)score[i];
     if (n == 2 && st->m->n_ids == 1 && n_base < 2) {
         label = binary_finish(j, score);
     } else {

@@ -10,6 +10,8 @@
 static int64_t most_nodes(const TreeSource *s) { return s->flat ? s->n + s->n_leaves : s->n; }
 static int64_t most_roots(const TreeSource *s) { return s->flat ? s->n_roots : s->n; }
 static int64_t most_leaves(const TreeSource *s) { return s->flat ? s->n_leaves : s->n; }
+/* The leaves of an ensemble with one target have a weight each, given or not. */
+static int64_t most_weights(const TreeSource *s) { return s->n_weights + (!s->flat && s->n_targets == 1 ? s->n : 0); }
 static int64_t most_members(const TreeSource *s) { return s->members ? sdx_tensor_count(s->members) + 1 : 0; }
 
 static bool part(size_t *total, int64_t count, size_t size, size_t *at)
@@ -32,7 +34,7 @@ static size_t tree_places(const TreeSource *s, Places *p)
               part(&total, most_roots(s), sizeof(uint32_t), &p->roots) &&
               part(&total, most_roots(s), sizeof(uint32_t), &p->depth) &&
               part(&total, most_leaves(s) + 1, sizeof(int64_t), &p->leaf_first) &&
-              part(&total, s->n_weights, sizeof(TreeWeight), &p->weights) &&
+              part(&total, most_weights(s), sizeof(TreeWeight), &p->weights) &&
               part(&total, most_members(s), sizeof(double), &p->set) &&
               part(&total, most_nodes(s), sizeof(TreeSlot), &p->slots) &&
               part(&total, most_nodes(s), sizeof(double), &p->slot_weight) &&
@@ -152,8 +154,10 @@ static const char *build_ids(const TreeSource *s, TreeModel *m, Key *keys, uint8
     return m->n_roots || !s->n ? NULL : "a tree has no root";
 }
 
-/* Weights sorted by leaf, in their order. count: n_leaves + 1 zeros. */
-static const char *build_weights(const TreeSource *s, TreeModel *m, const Key *keys, int64_t *leaf_of)
+/* Weights sorted by leaf, in their order. count: n_leaves + 1 zeros. A leaf of an ensemble with one target that has no
+ * weight counts with its node's value, as upstream has it. weighted: as many zeros as there are nodes. */
+static const char *build_weights(const TreeSource *s, TreeModel *m, const Key *keys, int64_t *leaf_of,
+                                 uint8_t *weighted)
 {
     int64_t near = -1;
     for (int64_t i = 0; i < s->n_weights; i++) {
@@ -163,18 +167,25 @@ static const char *build_weights(const TreeSource *s, TreeModel *m, const Key *k
             return "a weight belongs to a target or class that does not exist";
         near = at;
         leaf_of[i] = m->mode[at] == TREE_LEAF ? (int64_t)m->nodes[at].leaf : -1;
+        weighted[at] = 1;
         if (leaf_of[i] >= 0) m->leaf_first[leaf_of[i] + 1]++;
     }
+    for (int64_t i = 0; i < s->n; i++) {
+        weighted[i] |= m->mode[i] != TREE_LEAF || s->n_targets != 1;
+        if (!weighted[i]) m->leaf_first[m->nodes[i].leaf + 1]++;
+    }
     for (int64_t i = 0; i < m->n_leaves; i++) m->leaf_first[i + 1] += m->leaf_first[i];
+    m->n_weights = m->leaf_first[m->n_leaves];
     for (int64_t i = s->n_weights - 1; i >= 0; i--) {
         if (leaf_of[i] < 0) continue;
         /* From the back: leaf_first[l + 1] walks down to where leaf l begins, which is where l - 1 ends. */
         m->weights[--m->leaf_first[leaf_of[i] + 1]] = (TreeWeight){ (int32_t)s->weight_ids[i],
                                                                     sdx_tensor_get_double(s->weights, i) };
     }
+    for (int64_t i = 0; i < s->n; i++)
+        if (!weighted[i])
+            m->weights[--m->leaf_first[m->nodes[i].leaf + 1]] = (TreeWeight){ 0, sdx_tensor_get_double(s->splits, i) };
     for (int64_t i = 0; i < m->n_leaves; i++) m->leaf_first[i] = m->leaf_first[i + 1];
-    m->n_weights = 0;
-    for (int64_t i = 0; i < s->n_weights; i++) m->n_weights += leaf_of[i] >= 0;
     m->leaf_first[m->n_leaves] = m->n_weights;
     return NULL;
 }
@@ -314,7 +325,8 @@ void sdx_tree_build(const TreeSource *s, TreeModel *m, const Alloc *temp)
         uint8_t *is_child = sdx_alloc_zero(temp, (size_t)s->n + 1);
         int64_t *leaf_of = sdx_alloc(temp, (size_t)s->n_weights * sizeof *leaf_of + 1);
         m->bad = keys && is_child && leaf_of ? build_ids(s, m, keys, is_child) : "out of memory";
-        if (!m->bad) m->bad = build_weights(s, m, keys, leaf_of);
+        if (is_child) memset(is_child, 0, (size_t)s->n + 1);
+        if (!m->bad) m->bad = build_weights(s, m, keys, leaf_of, is_child);
         sdx_free(temp, keys);
         sdx_free(temp, is_child);
         sdx_free(temp, leaf_of);

@@ -18,8 +18,23 @@ OP_CASE(one_row, TWO_TREES("1", "0,0,0,0,0"), IN("float[1,2] x {0.5, 3}"), OUT("
 OP_CASE(leaves_of_several_targets, TWO_TREES("2", "0,1,0,1,0"), IN("float[3,2] x {0.5, 1, 0.5, 3, 0.75, 2}"),
         OUT("float[3,2] y {17, 0, 0, 10, 20, 0}"))
 
+#define ONE_SPLIT(op, rest)                                                                                            \
+    "y = ai.onnx.ml." op " <nodes_treeids = [0,0,0], nodes_nodeids = [0,1,2], nodes_featureids = [0,0,0], "            \
+    "nodes_values = [0.5,3.0,7.0], nodes_truenodeids = [1,0,0], nodes_falsenodeids = [2,0,0], "                        \
+    "nodes_modes = [\"BRANCH_LEQ\",\"LEAF\",\"LEAF\"], " rest "> (x)"
+OP_CASE(a_leaf_without_weight_counts_with_its_value,
+        ONE_SPLIT("TreeEnsembleRegressor", "n_targets = 1, target_treeids = [0], target_nodeids = [1], "
+                                           "target_ids = [0], target_weights = [2.0]"),
+        IN("float[2,1] x {0, 1}"), OUT("float[2,1] y {2, 7}"))
+OP_CASE(with_two_targets_it_counts_nothing,
+        ONE_SPLIT("TreeEnsembleRegressor", "n_targets = 2, target_treeids = [0], target_nodeids = [1], "
+                                           "target_ids = [0], target_weights = [2.0]"),
+        IN("float[2,1] x {0, 1}"), OUT("float[2,2] y {2, 0, 0, 0}"))
+
 SUITE(tree_heap_test)
 {
+    RUN(a_leaf_without_weight_counts_with_its_value);
+    RUN(with_two_targets_it_counts_nothing);
     RUN(leaves_of_any_height);
     RUN(one_row);
     RUN(leaves_of_several_targets);
