@@ -430,9 +430,9 @@ SDX_API sdx_status sdx_model_coverage(const sdx_source *source, const sdx_sessio
 typedef struct sdx_operator_info {
     const char *domain, *name;
     int since_version;
-    const char *signature; /* of the newest version: "T,i64?->T" */
+    const char *signature; /* of the newest version: "T,i64?->T"; "" of a BODY */
     const char *types;     /* of this version: "T: float,double; U: int64"; "" when the signature names them all */
-    sdx_runs how;          /* NATIVE, or REWRITTEN: as other operators */
+    sdx_runs how;          /* NATIVE; REWRITTEN into others when the model is read; BODY: a function of others */
 } sdx_operator_info;
 
 /* Each version of each operator, newest first. */

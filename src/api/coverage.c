@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "onnx/import.h"
 
 /* -- models -------------------------------------------------------------------------------------------------------- */
 
@@ -197,6 +198,18 @@ static void types_text(const OpVer *ver, char *text, size_t size)
     }
 }
 
+/* Operators that are written in others, each once. */
+static void each_body(void (*fn)(void *user, const sdx_operator_info *op), void *user)
+{
+    const char *at = NULL, *domain, *name, *last = "";
+    while (sdx_body_next(&at, &domain, &name)) {
+        if (!strcmp(domain, "body") || !strcmp(name, last)) continue;
+        last = name;
+        sdx_operator_info info = { *domain ? domain : "ai.onnx", name, 1, "", "", SDX_RUNS_BODY };
+        fn(user, &info);
+    }
+}
+
 void sdx_each_operator_version(void (*fn)(void *user, const sdx_operator_info *op), void *user)
 {
     int n;
@@ -215,4 +228,5 @@ void sdx_each_operator_version(void (*fn)(void *user, const sdx_operator_info *o
             fn(user, &info);
         }
     }
+    each_body(fn, user);
 }
