@@ -455,7 +455,7 @@ def rotary(c):
 @recipe("LinearAttention")
 def linear_attention(c):
     q, k, v = (c.x(i, 1, 3, 4, lo=-1, hi=1) for i in range(3))
-    return Case([q, k, v], {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "linear"})
+    return Case([q, k, v, c.x(3, 1, 2, 2, 2, lo=-1, hi=1)], {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "linear"})
 
 
 @recipe("CausalConvWithState")
@@ -488,7 +488,8 @@ def gradient(c):
     if c.var == "T1" and c.elem("T1") not in ("float", "double", "float16"):  # an input that the graph reads but nobody differentiates by
         x, z = array([1, 2], "float"), c.x("T1", 2)
         square = helper.make_node("Mul", ["x0", "x0"], ["square"])
-        return Case([x, z], {"xs": ["x0"], "zs": ["x1"], "y": "square"}, out=1, want=[2 * x], inner=[square])
+        return Case([x, z], {"xs": ["x0"], "zs": ["x1"], "y": "square"}, out=1, want=[2 * x], inner=[square],
+                    kinds=[("tensor", "float"), c.type("T1")])
     x = array([1, 2], c.elem(c.var or "T2"))
     square = helper.make_node("Mul", ["x0", "x0"], ["square"])
     return Case([x], {"xs": ["x0"], "y": "square"}, out=1, want=[2 * x], inner=[square])
