@@ -222,6 +222,52 @@ static void deep_chains(void)
     free(text);
 }
 
+/* -- memory -------------------------------------------------------------------------------------------------------- */
+
+typedef struct Miser {
+    int64_t left; /* allocations until one fails */
+    int64_t live;
+} Miser;
+
+static void *miser_alloc(void *user, size_t nbytes, size_t align)
+{
+    Miser *m = user;
+    if (m->left-- <= 0) return NULL;
+    void *p = sdx_alloc_default.alloc(NULL, nbytes, align);
+    m->live += p != NULL;
+    return p;
+}
+
+static void miser_free(void *user, void *p)
+{
+    ((Miser *)user)->live -= p != NULL;
+    sdx_alloc_default.free(NULL, p);
+}
+
+static void every_allocation_may_fail(void)
+{
+    static const char text[] = HEAD
+        "g (float[N,2,5] x, float[4,1,3] w, float[4] b) => (d, e, h) {\n"
+        "c = Conv<group = 2, auto_pad = \"SAME_UPPER\">(x, w, b) r = Relu(c)\n"
+        "p, q = Split<axis = 1, num_outputs = 2>(r) m = Mul(p, q) s = Softmax(m) y = ReduceMean(s)\n"
+        "d, e = " GRAD " <xs = [\"w\", \"b\"], zs = [\"x\"], y = \"y\"> (w, b, x)\n"
+        "h = " GRAD " <xs = [\"b\"], y = \"e\"> (b) }";
+    sdx_status status = SDX_OUT_OF_MEMORY;
+    for (int64_t k = 0; status != SDX_OK && k < 2000; k++) {
+        Miser miser = { .left = k };
+        Alloc a = { miser_alloc, miser_free, &miser };
+        Model *m = NULL;
+        Err err = { 0 };
+        status = sdx_onnx_import_text(&a, text, strlen(text), NULL, &m, &err);
+        if (status == SDX_OK) status = sdx_gradients_expand(m, 0, &err);
+        CHECK(status == SDX_OK || status == SDX_OUT_OF_MEMORY);
+        CHECK_INT(err.code, status);
+        sdx_model_destroy(m);
+        if (!CHECK_INT(miser.live, 0)) break;
+    }
+    CHECK_INT(status, SDX_OK);
+}
+
 SUITE(gradient_test)
 {
     RUN(follows_the_standard);
@@ -233,4 +279,5 @@ SUITE(gradient_test)
     RUN(refuses_what_it_cannot_do);
     RUN(grows_within_limits);
     RUN(deep_chains);
+    RUN(every_allocation_may_fail);
 }

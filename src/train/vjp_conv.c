@@ -12,52 +12,52 @@ typedef struct Windows {
     int n;
     int64_t group;
     int64_t strides[AXES], dilations[AXES], begins[AXES], ends[AXES];
-    int64_t zeros[2 * AXES], axes[AXES];
+    int64_t zeros[AXES], axes[AXES];
+    Value *x, *pads; /* what the windows go over: input 0, or that padded by pads, as auto_pad asks */
 } Windows;
 
-/* Padding that makes the output ceil(size / stride), more of it before the elements or behind them. */
-static void pads_same(Vjp *g, Windows *s, const int64_t *kernel, bool upper)
+static Value *padded(Vjp *g, const Windows *s, Value *v, Value *pads)
 {
-    for (int i = 0; i < s->n; i++) {
-        int64_t size = size_of(in(g, 0), i + 2), stride = s->strides[i];
-        if (size < 0 || kernel[i] < 0 || stride < 1) {
-            sdx_vjp_fail(g, "its gradient with auto_pad needs sizes that are known");
-            return;
-        }
-        int64_t total = ((size + stride - 1) / stride - 1) * stride + (kernel[i] - 1) * s->dilations[i] + 1 - size;
-        total = total > 0 ? total : 0;
-        s->begins[i] = upper ? total / 2 : total - total / 2;
-        s->ends[i] = total - s->begins[i];
-    }
+    return sdx_vjp_with(g, "Pad", (Value *[]){ v, pads, NULL, sdx_vjp_list(g, s->axes, s->n) }, 4, NULL, 0);
 }
 
-/* kernel: its spatial sizes, -1 where not known. */
-static bool windows_read(Vjp *g, Windows *s, int rank, const int64_t *kernel)
+static Value *minus_one(Vjp *g, Value *v) { return sub(g, v, sdx_vjp_list(g, (int64_t[]){ 1 }, 1)); }
+
+/* auto_pad SAME makes the output ceil(size / stride): x padded so by itself, more of it before the elements or behind. */
+static void pad_same(Vjp *g, Windows *s, Value *kernel, bool upper)
+{
+    Value *zero = sdx_vjp_list(g, (int64_t[]){ 0 }, 1), *two = sdx_vjp_list(g, (int64_t[]){ 2 }, 1);
+    Value *strides = sdx_vjp_list(g, s->strides, s->n), *dilations = sdx_vjp_list(g, s->dilations, s->n);
+    Value *last = mul(g, minus_one(g, sdx_vjp_shape(g, out(g), 2, -1)), strides);
+    Value *beyond = sub(g, minus_one(g, sdx_vjp_shape(g, s->x, 2, -1)), mul(g, minus_one(g, kernel), dilations));
+    Value *total = sdx_vjp_op(g, "Max", sub(g, last, beyond), zero, NULL), *less = over(g, total, two);
+    Value *more = sub(g, total, less);
+    s->pads = sdx_vjp_concat(g, upper ? (Value *[]){ less, more } : (Value *[]){ more, less }, 2, 0);
+    s->x = padded(g, s, s->x, s->pads);
+}
+
+/* kernel: its spatial sizes, an int64 vector. */
+static bool windows_read(Vjp *g, Windows *s, int rank, Value *kernel)
 {
     int64_t pads[2 * AXES];
-    *s = (Windows){ .n = rank - 2, .group = sdx_vjp_int(g, "group", 1) };
+    *s = (Windows){ .n = rank - 2, .group = sdx_vjp_int(g, "group", 1), .x = in(g, 0) };
     if (rank < 3) return false;
     sdx_vjp_ints(g, "strides", s->strides, s->n, 1);
     sdx_vjp_ints(g, "dilations", s->dilations, s->n, 1);
     sdx_vjp_ints(g, "pads", pads, 2 * s->n, 0);
     bool upper = sdx_vjp_word(g, "auto_pad", "SAME_UPPER"), lower = sdx_vjp_word(g, "auto_pad", "SAME_LOWER");
+    bool none = upper || lower || sdx_vjp_word(g, "auto_pad", "VALID");
     for (int i = 0; i < s->n; i++) {
         s->axes[i] = i + 2;
-        if (sdx_vjp_word(g, "auto_pad", "VALID")) pads[i] = pads[s->n + i] = 0;
-        s->begins[i] = pads[i];
-        s->ends[i] = pads[s->n + i];
+        s->begins[i] = none ? 0 : pads[i];
+        s->ends[i] = none ? 0 : pads[s->n + i];
     }
-    if (upper || lower) pads_same(g, s, kernel, upper);
+    if (upper || lower) pad_same(g, s, kernel, upper);
     return true;
 }
 
-static void kernel_sizes(const Value *w, int rank, int64_t *sizes)
-{
-    for (int i = 2; i < rank; i++) sizes[i - 2] = size_of(w, i);
-}
-
-/* d spread over windows of w, and the padding cut off: what comes out has the spatial sizes of `like`. */
-static Value *spread(Vjp *g, const Windows *s, Value *d, Value *w, Value *like)
+/* d spread over windows of w, and the padding cut off: what comes out has the spatial sizes of input 0. */
+static Value *spread(Vjp *g, const Windows *s, Value *d, Value *w)
 {
     int64_t minus[AXES];
     Attr attrs[] = { VJP_INTS("strides", s->strides, s->n), VJP_INTS("dilations", s->dilations, s->n),
@@ -65,10 +65,10 @@ static Value *spread(Vjp *g, const Windows *s, Value *d, Value *w, Value *like)
     Value *full = sdx_vjp_with(g, "ConvTranspose", (Value *[]){ d, w }, 2, attrs, 3);
     for (int i = 0; i < s->n; i++) minus[i] = -s->begins[i];
     /* Elements that no window reaches lie beyond the end: there the padding is positive. */
-    Value *more = sub(g, sdx_vjp_shape(g, like, 2, -1), sdx_vjp_shape(g, full, 2, -1));
+    Value *more = sub(g, sdx_vjp_shape(g, s->x, 2, -1), sdx_vjp_shape(g, full, 2, -1));
     Value *before = sdx_vjp_list(g, minus, s->n), *behind = sub(g, more, before);
-    Value *pads = sdx_vjp_concat(g, (Value *[]){ before, behind }, 2, 0);
-    return sdx_vjp_with(g, "Pad", (Value *[]){ full, pads, NULL, sdx_vjp_list(g, s->axes, s->n) }, 4, NULL, 0);
+    Value *dx = padded(g, s, full, sdx_vjp_concat(g, (Value *[]){ before, behind }, 2, 0));
+    return s->pads ? padded(g, s, dx, neg(g, s->pads)) : dx;
 }
 
 static Value *swapped(Vjp *g, Value *v, int rank)
@@ -117,14 +117,12 @@ static void give_bias(Vjp *g, int i, int rank)
 
 void sdx_back_conv(Vjp *g)
 {
-    int64_t kernel[AXES];
-    Value *x = in(g, 0), *w = in(g, 1), *d = dy(g, 0);
-    int rank = sdx_vjp_rank(g, x);
+    Value *w = in(g, 1), *d = dy(g, 0);
+    int rank = sdx_vjp_rank(g, in(g, 0));
     Windows s;
-    kernel_sizes(w, rank, kernel);
-    if (!windows_read(g, &s, rank, kernel)) return;
-    if (sdx_vjp_wants(g, 0)) sdx_vjp_give(g, 0, spread(g, &s, d, w, x));
-    if (sdx_vjp_wants(g, 1)) sdx_vjp_give(g, 1, weights_back(g, &s, x, d, w, rank));
+    if (!windows_read(g, &s, rank, sdx_vjp_shape(g, w, 2, -1))) return;
+    if (sdx_vjp_wants(g, 0)) sdx_vjp_give(g, 0, spread(g, &s, d, w));
+    if (sdx_vjp_wants(g, 1)) sdx_vjp_give(g, 1, weights_back(g, &s, s.x, d, w, rank));
     give_bias(g, 2, rank);
 }
 
@@ -171,31 +169,28 @@ void sdx_back_globalaveragepool(Vjp *g)
  * kernel, or without padding what pooling ones tells. */
 void sdx_back_averagepool(Vjp *g)
 {
-    int64_t kernel[AXES], ones[AXES + 2], count = 1;
+    int64_t kernel[AXES + 2] = { 1, 1 }, count = 1, pads[2 * AXES];
     Value *x = in(g, 0), *d = dy(g, 0);
     int rank = sdx_vjp_rank(g, x);
     Windows s;
     if (sdx_vjp_int(g, "ceil_mode", 0)) sdx_vjp_fail(g, "its gradient is not known for ceil_mode 1");
-    if (rank < 3 || rank > AXES) return;
-    sdx_vjp_ints(g, "kernel_shape", kernel, rank - 2, 1);
-    if (!windows_read(g, &s, rank, kernel)) return;
-    ones[0] = ones[1] = 1;
-    for (int i = 0; i < s.n; i++) ones[i + 2] = kernel[i], count *= kernel[i];
+    if (rank < 3) return;
+    sdx_vjp_ints(g, "kernel_shape", kernel + 2, rank - 2, 1);
+    if (!windows_read(g, &s, rank, sdx_vjp_list(g, kernel + 2, rank - 2))) return;
+    for (int i = 0; i < s.n; i++) count *= kernel[i + 2], pads[i] = s.begins[i], pads[s.n + i] = s.ends[i];
     if (sdx_vjp_int(g, "count_include_pad", 0)) {
         d = scale(g, d, 1. / (double)count);
     } else {
-        int64_t pads[2 * AXES];
-        for (int i = 0; i < s.n; i++) pads[i] = s.begins[i], pads[s.n + i] = s.ends[i];
-        Attr attrs[] = { VJP_INTS("kernel_shape", kernel, s.n), VJP_INTS("strides", s.strides, s.n),
+        Attr attrs[] = { VJP_INTS("kernel_shape", kernel + 2, s.n), VJP_INTS("strides", s.strides, s.n),
                          VJP_INTS("dilations", s.dilations, s.n), VJP_INTS("pads", pads, 2 * s.n),
                          VJP_INT("count_include_pad", 1) };
-        Value *filled = sdx_vjp_fill_like(g, 1, x);
-        Value *part = sdx_vjp_with(g, "AveragePool", &filled, 1, attrs, 5);
-        d = over(g, d, scale(g, part, (double)count));
+        Value *ones = sdx_vjp_fill_like(g, 1, x);
+        if (s.pads) ones = padded(g, &s, ones, s.pads);
+        d = over(g, d, scale(g, sdx_vjp_with(g, "AveragePool", &ones, 1, attrs, 5), (double)count));
     }
     /* [N, C, ...] as [N C, 1, ...] */
     Value *one = sdx_vjp_list(g, (int64_t[]){ -1, 1 }, 2), *sizes = sdx_vjp_shape(g, d, 2, -1);
     Value *flat = sdx_vjp_reshape(g, d, sdx_vjp_concat(g, (Value *[]){ one, sizes }, 2, 0));
-    Value *w = x ? sdx_vjp_fill(g, 1, x->type.elem, sdx_vjp_list(g, ones, rank)) : NULL;
-    sdx_vjp_give(g, 0, sdx_vjp_reshape_like(g, spread(g, &s, flat, w, x), x));
+    Value *w = sdx_vjp_fill(g, 1, x->type.elem, sdx_vjp_list(g, kernel, rank));
+    sdx_vjp_give(g, 0, sdx_vjp_reshape_like(g, spread(g, &s, flat, w), x));
 }

@@ -5,12 +5,12 @@ void sdx_back_reshape(Vjp *g) { sdx_vjp_give(g, 0, sdx_vjp_reshape_like(g, dy(g,
 
 void sdx_back_transpose(Vjp *g)
 {
-    int64_t inverse[SDX_MAX_RANK];
+    int64_t inverse[SDX_MAX_RANK] = { 0 };
     const Attr *perm = sdx_node_attr(g->n, "perm");
     Value *d = dy(g, 0);
-    for (int64_t i = 0; perm && i < perm->n; i++) inverse[perm->ints[i]] = i; /* inference has checked it */
-    sdx_vjp_give(g, 0,
-                 sdx_vjp_with(g, "Transpose", &d, 1, &VJP_INTS("perm", inverse, perm ? perm->n : 0), perm != NULL));
+    int rank = perm && perm->n <= SDX_MAX_RANK ? (int)perm->n : 0;
+    for (int i = 0; i < rank; i++) inverse[sdx_vjp_axis(g, perm->ints[i], rank)] = i;
+    sdx_vjp_give(g, 0, sdx_vjp_with(g, "Transpose", &d, 1, &VJP_INTS("perm", inverse, rank), rank > 0));
 }
 
 /* Any operator whose output holds elements of input 0, each from a place that its other inputs tell: the same operator

@@ -50,7 +50,7 @@ void sdx_back_gemm(Vjp *g)
 
 enum { TERMS = 8, TERM = 32 };
 
-/* "ij,jk->ik" as terms; without an arrow the result has the letters that occur once, sorted. */
+/* "ij,jk->ik" as terms, of less than TERM letters; without an arrow the result has the letters that occur once, sorted. */
 typedef struct Equation {
     char term[TERMS][TERM], result[2 * 26 + 1];
     int n;
@@ -86,7 +86,7 @@ static bool equation_read(Str text, Equation *e)
  * term was summed alone, and all its elements get the same. */
 static void einsum_give(Vjp *g, const Equation *e, int i)
 {
-    char text[TERMS * TERM + TERM], kept[TERM] = "";
+    char text[TERMS * TERM + 4 * TERM], kept[TERM] = "";
     int64_t axes[TERM];
     Value *list[TERMS];
     int n_axes = 0, n_kept = 0, at = 0, n = 0;
