@@ -231,7 +231,7 @@ static double resize_position(int coord, int64_t x, int64_t in, int64_t out, dou
     case CO_ALIGN: return width == 1 || out == 1 ? 0 : (double)x * (double)(in - 1) / (width - 1);
     case CO_ASYMMETRIC: return (double)x / scale;
     case CO_TF_NN: return ((double)x + 0.5) / scale;
-    case CO_PYTORCH: return out == 1 ? -0.5 : ((double)x + 0.5) / scale - 0.5;
+    case CO_PYTORCH: return out == 1 ? 0 : ((double)x + 0.5) / scale - 0.5;
     case CO_SYMMETRIC: return (double)in / 2 * (1 - (double)out / width) + ((double)x + 0.5) / scale - 0.5;
     case CO_CROP:
         if (out == 1) return (roi[0] + roi[1]) * (double)(in - 1) / 2;

@@ -8,7 +8,8 @@
 #include "ops/typesets.h"
 #include "ops/upgrade.h"
 
-/* Of an axis of size d: first index and number of elements of [start:end:step] with clamping as in Python. */
+/* Of an axis of size d: first index and number of elements of [start:end:step]. The standard clamps as Python does, but for
+ * a start before the axis with a negative step, which takes the first element. */
 static void slice_range(int64_t d, int64_t start, int64_t end, int64_t step, int64_t *first, int64_t *count)
 {
     if (start < 0) start = start < -d ? -1 : start + d;
@@ -20,6 +21,7 @@ static void slice_range(int64_t d, int64_t start, int64_t end, int64_t step, int
         if (end > d) end = d;
         *count = end > start ? (end - start - 1) / step + 1 : 0;
     } else {
+        if (start < 0) start = 0;
         if (start > d - 1) start = d - 1;
         if (end > d - 1) end = d - 1;
         /* -(step + 1) + 1 cannot overflow where -step could. */
