@@ -171,6 +171,8 @@ void sdx_run_range(const Run *r, int64_t n, int64_t grain, RangeFn fn, void *arg
     sdx_pool_run(r->pool, range_chunk, &job, n / grain + (n % grain != 0));
 }
 
+char sdx_no_scratch[1];
+
 /* -- one node at once ----------------------------------------------------------------------------------------------- */
 
 sdx_status sdx_run_once(RunEnv *env, const RunTools *tools, const Node *n, const Datum *const *in, int n_in,
@@ -201,6 +203,7 @@ sdx_status sdx_run_once(RunEnv *env, const RunTools *tools, const Node *n, const
         .n_out = n_out,
         .in = in,
         .out = out,
+        .scratch = sdx_no_scratch,
         .pool = tools->pool,
         .env = env,
         .err = err,

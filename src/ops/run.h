@@ -32,6 +32,9 @@ typedef struct RunTools {
     bool flush_subnormals, may_round;
 } RunTools;
 
+/* What Run.scratch points to for a node that asked for none: nothing is read or written there. */
+extern char sdx_no_scratch[];
+
 /* Prepares n in `arena` and runs it at once, scratch included. out as in Run: tensors with data where the shape is
  * known, DATUM_NONE for those that the node makes. */
 sdx_status sdx_run_once(RunEnv *env, const RunTools *tools, const Node *n, const Datum *const *in, int n_in,

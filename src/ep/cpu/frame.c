@@ -50,7 +50,7 @@ static void frame_bind_step(Frame *f, const Step *s, Run *r, void ***ptrs)
                 .n_out = pn->n_out,
                 .in = in,
                 .out = out,
-                .scratch = s->has_scratch ? f->slab + s->scratch : NULL,
+                .scratch = s->has_scratch ? f->slab + s->scratch : sdx_no_scratch,
                 .pool = tools->pool,
                 .env = &f->env,
                 .err = &f->err };
