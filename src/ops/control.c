@@ -94,6 +94,22 @@ static sdx_status stack_grow(Run *r, Stack *s, const Tensor *row)
     return SDX_OK;
 }
 
+sdx_status sdx_strings_keep(Run *r, const Tensor *t, int64_t from, int64_t n)
+{
+    Str *s = (Str *)t->data + from;
+    size_t total = 0;
+    for (int64_t i = 0; i < n; i++) total += s[i].n; /* all in memory: cannot wrap */
+    char *bytes = total ? sdx_run_heap(r, total) : NULL;
+    if (total) TRY_MEM(bytes, r->err);
+    for (int64_t i = 0; i < n; i++) {
+        if (!s[i].n) continue;
+        memcpy(bytes, s[i].p, s[i].n);
+        s[i].p = bytes;
+        bytes += s[i].n;
+    }
+    return SDX_OK;
+}
+
 sdx_status sdx_stack_push(Run *r, Stack *s, const Datum *row, int output)
 {
     if (row->kind != DATUM_TENSOR)
@@ -111,6 +127,9 @@ sdx_status sdx_stack_push(Run *r, Stack *s, const Datum *row, int output)
     char *to = (char *)s->rows.t.data + (size_t)s->n * bits / 8;
     if (bits && row->t.data != to)
         sdx_slice_copy(row->t.dtype, s->rows.t.data, 1, s->cap, sdx_tensor_count(&row->t), s->n, row->t.data, false);
+    int64_t n = sdx_tensor_count(&row->t);
+    if (row->t.dtype == DT_STRING)
+        TRY(sdx_strings_keep(r, &s->rows.t, s->n * n, n)); /* the row takes its bytes along */
     s->n++;
     return SDX_OK;
 }

@@ -23,6 +23,8 @@ typedef struct Stack {
 Datum sdx_stack_slot(const Stack *s);
 /* Adds a row, made in the slot or elsewhere. Every row has the shape of the first. */
 sdx_status sdx_stack_push(Run *r, Stack *s, const Datum *row, int output);
+/* Strings [from, from + n) of t move to memory that lives as long as the run. */
+sdx_status sdx_strings_keep(Run *r, const Tensor *t, int64_t from, int64_t n);
 /* Output o is the rows (of type `elem` where there are none: of the value's declared rank), axis 0. Takes the rows. */
 sdx_status sdx_stack_finish(Run *r, Stack *s, const Value *body_output, int o);
 

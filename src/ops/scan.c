@@ -392,7 +392,8 @@ static sdx_status batch_put(Run *r, int o, const Tensor *t, int64_t batch, int64
     item = (size_t)sdx_dims_product(dims, 1, t->rank + 1) * sdx_dtype_size(t->dtype);
     memset((char *)y + (size_t)b * item, 0, item);
     if (nbytes) memcpy((char *)y + (size_t)b * item, t->data, nbytes);
-    return SDX_OK;
+    int64_t n = sdx_dims_product(dims, 1, t->rank + 1);
+    return t->dtype == DT_STRING ? sdx_strings_keep(r, &r->out[o]->t, b * n, n) : SDX_OK;
 }
 
 static sdx_status batch_one(Run *r, Scan *s, const BatchAttrs *a, int64_t batch, int64_t b, int64_t trips, Datum *items)

@@ -381,6 +381,26 @@ static void scans(void)
     }
 }
 
+/* The bytes of a row's strings go with the body's result; the stack has its own. */
+static void stacked_strings_outlive_their_trip(void)
+{
+    EACH_LEVEL(o)
+    {
+        Session *s = open_text("g (string[T] x) => (string[T] y) { y = Scan <num_scan_inputs = 1,"
+                               "   body = b (string e) => (string r) { r = StringConcat(e, e) }> (x) }",
+                               &o);
+        if (!s) return;
+        Str x[3] = { { "a", 1 }, { "bc", 2 }, { "def", 3 } };
+        const char *want[3] = { "aa", "bcbc", "defdef" };
+        Datum in = tensor(DT_STRING, x, DIMS(3)), y = { 0 };
+        Err err = { 0 };
+        if (!CHECK_INT(run_all(s, &in, &y, NULL, &err), SDX_OK)) CHECK_STR(err.text, "");
+        for (int i = 0; y.t.data && i < 3; i++) CHECK(sdx_str_is(((Str *)y.t.data)[i], want[i]));
+        sdx_datum_clear(&y);
+        sdx_ses_close(s);
+    }
+}
+
 /* -- threads -------------------------------------------------------------------------------------------------------- */
 
 static float *ramp(void)
@@ -575,6 +595,7 @@ SUITE(session_test)
     RUN(branches);
     RUN(loops);
     RUN(scans);
+    RUN(stacked_strings_outlive_their_trip);
     RUN(same_bits_for_any_thread_count);
     RUN(one_session_many_threads);
     RUN(floating_point_state_is_kept);
