@@ -490,7 +490,8 @@ def gradient(c):
         square = helper.make_node("Mul", ["x0", "x0"], ["square"])
         return Case([x, z], {"xs": ["x0"], "zs": ["x1"], "y": "square"}, out=1, want=[2 * x], inner=[square],
                     kinds=[("tensor", "float"), c.type("T1")])
-    x = array([1, 2], c.elem(c.var or "T2"))
+    c.types["T1"] = c.types["T2"] = c.types[c.var]
+    x = array([1, 2], c.elem("T2"))
     square = helper.make_node("Mul", ["x0", "x0"], ["square"])
     return Case([x], {"xs": ["x0"], "y": "square"}, out=1, want=[2 * x], inner=[square])
 
