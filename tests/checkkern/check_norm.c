@@ -55,6 +55,38 @@ static void softmax(const Check *c, bool log_)
     }
 }
 
+static void softmax_scores(const Check *c)
+{
+    for (int t = 0; t < 4 * SHAPES; t++) {
+        size_t rows = shapes[t / 4].outer, n = shapes[t / 4].n, ld = n + (size_t)(t % 3);
+        float *x = ck_buf(rows * ld * 4, 4), *want = ck_buf(rows * ld * 4, 0), *bias = ck_buf(n * 4, 8), scale = 0.25f;
+        ck_plain(x, rows * ld, -20, 20);
+        ck_plain(bias, n, -2, 2);
+        for (size_t i = 0; i < n && t & 2; i++)
+            if (ck_rand() % 3 == 0) bias[i] = -INFINITY, x[i] = NAN;
+        float *y = ck_buf(rows * ld * 4, 0);
+        for (size_t i = 0; i < rows * ld; i++) y[i] = want[i] = x[i];
+        c->k->softmax_scores_f32(x, rows, n, ld, scale, t & 1 ? bias : NULL, 0);
+        c->c->softmax_scores_f32(want, rows, n, ld, scale, t & 1 ? bias : NULL, 0);
+        ck_same_f32(x, want, rows * ld, "bits of C");
+        for (size_t r = 0; r < rows && !c->below; r++) { /* the steps one by one */
+            float *row = y + r * ld;
+            bool seen = false;
+            for (size_t i = 0; i < n; i++) {
+                row[i] = t & 1 && bias[i] == -INFINITY ? -INFINITY : row[i] * scale + (t & 1 ? bias[i] : 0);
+                seen |= row[i] != -INFINITY;
+            }
+            if (seen)
+                c->c->softmax_f32(row, row, 1, n, 1, 1);
+            else
+                for (size_t i = 0; i < n; i++) row[i] = 0;
+        }
+        if (!c->below) ck_same_f32(want, y, rows * ld, "softmax of the sum");
+        ck_margins();
+        ck_free();
+    }
+}
+
 static void norm_rows(const Check *c)
 {
     static const size_t lengths[] = { 1, 3, 8, 15, 16, 17, 64, 65, 100, 384, 768, 1000, 4100 };
@@ -189,6 +221,7 @@ void check_norm(const Check *c)
         return;
     }
     if (ck_begin(c, "softmax")) softmax(c, false), ck_end();
+    if (ck_begin(c, "softmax_scores")) softmax_scores(c), ck_end();
     if (ck_begin(c, "logsoftmax")) softmax(c, true), ck_end();
     if (ck_begin(c, "norm rows")) norm_rows(c), ck_end();
     if (ck_begin(c, "norm moments, affine")) moments_and_affine(c), ck_end();

@@ -13,7 +13,9 @@ static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* Scores of a block take at most half the second-level cache, unless that leaves fewer than MIN rows: each unit packs all
  * keys and values, which costs about as much as one row of the products. */
-enum { BLOCK_MIN = 32, BLOCK_MAX = 192, UNITS_WANTED = 32, UNIT_ALIGN = 64 };
+enum { BLOCK_MIN = 32, BLOCK_MAX = 192, UNIT_ALIGN = 64 };
+/* Where there are fewer units than this, blocks are halved as long as they stay worth so many multiply-adds. */
+enum { UNITS_WANTED = 32, UNIT_WORK = 2 << 20 };
 
 /* Lanes that a product of at most m x n over k needs in scratch (kern/gemm/gemm.h): a is not copied, as its rows are
  * ours and do not collide in the cache. */
@@ -41,10 +43,12 @@ bool sdx_attn_plan(const Attn *a, size_t esize, AttnPlan *p)
     if (rows == 1) heads = a->kv_heads, rows = a->kv_heads ? a->heads / a->kv_heads : 0;
     if (!sdx_mul_i64(&p->units, a->batches, heads)) return false;
     int64_t fit = (int64_t)(sdx_cpu()->l2 / 2 / sizeof(float)) / (a->keys + 1);
-    p->block = min_i64(max_i64(fit, BLOCK_MIN), BLOCK_MAX);
-    while (p->block >= 2 * BLOCK_MIN && p->units * ((rows + p->block - 1) / p->block) < UNITS_WANTED) p->block /= 2;
-    p->block = min_i64(p->block, rows);
+    p->block = min_i64(min_i64(max_i64(fit, BLOCK_MIN), BLOCK_MAX), rows);
     if (!rows || !p->units) return p->units = 0, true;
+    double row_work = (double)a->keys * ((double)a->size + (double)a->v_size);
+    while (p->block >= 2 * BLOCK_MIN && p->units * ((rows + p->block - 1) / p->block) < UNITS_WANTED &&
+           (double)(p->block / 2) * row_work >= UNIT_WORK)
+        p->block /= 2;
     p->blocks = (rows + p->block - 1) / p->block;
     p->block = (rows + p->blocks - 1) / p->blocks;
     if (!sdx_mul_i64(&p->units, p->units, p->blocks)) return false;
@@ -183,11 +187,50 @@ static void softmax_f64(const Attn *a, double *x, size_t n, double max, void *ex
     for (size_t i = 0; i < n; i++) x[i] = (double)narrow[i];
 }
 
+static bool is_plain_f64(const Attn *a) { return false; }
+static void rows_f64(const Attn *a, int64_t b, int64_t head, int64_t row, size_t m, int64_t j0, int64_t j1, double *s,
+                     size_t ld)
+{
+}
+
+/* Nothing but a scale, and at most one dense bias, lies between the products: kern/softmax does that by rows. */
+static bool is_plain_f32(const Attn *a)
+{
+    const AttnBias *s = &a->bias[0];
+    if (a->round || a->round_p || a->soft || a->softcap != 0 || a->sink || a->qk || a->scores || a->bias[1].p)
+        return false;
+    return !s->p || (!s->is_bool && s->col == 1 && !s->heads);
+}
+
+static void rows_f32(const Attn *a, int64_t b, int64_t head, int64_t row, size_t m, int64_t j0, int64_t j1, float *s,
+                     size_t ld);
+
 #define T float
 #define FN(name) name##_f32
 #define TYPE SDX_K_f32
 #define MAP1 map1_f32
 #include "kern/attn/attn_tmpl.h"
+
+/* Scores of m rows of a unit, of keys [j0, j1), to probabilities. */
+static void rows_f32(const Attn *a, int64_t b, int64_t head, int64_t row, size_t m, int64_t j0, int64_t j1, float *s,
+                     size_t ld)
+{
+    bool by_head = a->rows == 1, alike = by_head || (!a->causal && a->left < 0 && a->right < 0);
+    const AttnBias *by = &a->bias[0];
+    int64_t ldb = by_head ? by->head : by->row;
+    for (size_t r = 0; r < m; r += alike ? m : 1, s += ld) {
+        int64_t lo, hi, at = b * by->batch + head * by->head + row * by->row + (int64_t)r * ldb;
+        visible_f32(a, b, by_head ? 0 : row + (int64_t)r, &lo, &hi);
+        if (lo == hi) lo = hi = j0;
+        const float *bias = by->p ? (const float *)by->p + at + lo : NULL;
+        if (lo < hi)
+            a->kern->softmax_scores_f32(s + (lo - j0), alike ? m : 1, (size_t)(hi - lo), ld, (float)a->scale, bias,
+                                        (size_t)ldb);
+        for (int64_t j = j0; j < lo; j++) s[j - j0] = 0;
+        for (int64_t j = hi; j < j1; j++) s[j - j0] = 0;
+    }
+}
+
 #define T double
 #define FN(name) name##_f64
 #define TYPE SDX_K_f64

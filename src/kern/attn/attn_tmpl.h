@@ -115,15 +115,20 @@ static void FN(multiply)(const Attn *a, const AttnPlan *p, int64_t b, int64_t he
     bool by_head = a->rows == 1;
     T scale = (T)(a->round ? sqrt(a->scale) : a->scale);
     FN(round_to)(a, &scale, 1);
-    FN(scale_rows)(a, scale, FN(mat_at)(&a->q, b, head, row), by_head ? a->q.head : a->q.row, q, p->ld_q, (size_t)m);
-    const T *k = FN(mat_at)(&a->k, b, kv, j0);
-    int64_t ldk = a->k.row;
+    const T *k = FN(mat_at)(&a->k, b, kv, j0), *from = FN(mat_at)(&a->q, b, head, row);
+    int64_t ldk = a->k.row, ldq = by_head ? a->q.head : a->q.row;
+    if (FN(is_plain)(a)) scale = 1; /* it comes with the softmax */
+    if (scale != 1 || ldq % 1024 == 0) { /* such rows collide in the cache */
+        FN(scale_rows)(a, scale, from, ldq, q, p->ld_q, (size_t)m);
+        from = q;
+        ldq = (int64_t)p->ld_q;
+    }
     if (a->round) {
         FN(scale_rows)(a, scale, k, ldk, k_scaled, (size_t)a->size, (size_t)(j1 - j0));
         k = k_scaled;
         ldk = a->size;
     }
-    FN(scores)(a, (size_t)m, (size_t)(j1 - j0), q, p->ld_q, k, (size_t)ldk, s, p->ld_s, bytes + p->at_gemm);
+    FN(scores)(a, (size_t)m, (size_t)(j1 - j0), from, (size_t)ldq, k, (size_t)ldk, s, p->ld_s, bytes + p->at_gemm);
 }
 
 void FN(sdx_attn)(const Attn *a, const AttnPlan *p, int64_t unit, void *scratch)
@@ -148,8 +153,10 @@ void FN(sdx_attn)(const Attn *a, const AttnPlan *p, int64_t unit, void *scratch)
     if (a->qk) j0 = 0, j1 = a->keys;
     if (j0 >= j1) j0 = j1 = 0;
 
+    bool plain = FN(is_plain)(a);
     if (!a->scores) FN(multiply)(a, p, b, head, row, kv, m, j0, j1, scratch);
-    for (int64_t r = 0; r < m; r++) {
+    if (plain) FN(rows)(a, b, head, row, (size_t)m, j0, j1, s, p->ld_s);
+    for (int64_t r = 0; r < m && !plain; r++) {
         int64_t hr = by_head ? head + r : head, i = by_head ? 0 : row + r;
         int64_t at = ((b * a->heads + hr) * a->rows + i) * a->keys;
         T *qk = a->qk ? (T *)a->qk + at : NULL, *x = s + (size_t)r * p->ld_s;

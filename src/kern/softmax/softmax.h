@@ -11,4 +11,9 @@
 
 typedef void SoftmaxF32(float *y, const float *x, size_t outer, size_t n, size_t inner, size_t ld);
 
+/* Rows of n scores, ld apart, become softmax(scale * x + bias), in place; each row of bias lies ldb after the one before
+ * (0: the same again); NULL: none. As softmax, but what a bias of -infinity hides may be NaN or infinite, and a row
+ * of only -infinity gives zeros. n > 0. */
+typedef void SoftmaxScoresF32(float *x, size_t rows, size_t n, size_t ld, float scale, const float *bias, size_t ldb);
+
 #endif

@@ -88,9 +88,55 @@ static void logsoftmax_f32(float *y, const float *x, size_t outer, size_t n, siz
     }
 }
 
+/* x = scale * x + bias; the largest, or NaN. */
+static float scores_max(float *x, size_t n, float scale, const float *bias)
+{
+    const vf32 by = v_set(scale);
+    vf32 max[2] = { v_set(-INFINITY), v_set(-INFINITY) };
+    vm nan = v_isnan(v_zero());
+    size_t i = 0;
+    for (; n - i >= 2 * VW; i += 2 * VW) V_UNROLL for (int k = 0; k < 2; k++)
+        {
+            vf32 v = v_mul(v_load(x + i + k * VW), by);
+            if (bias) v = v_add(v, v_load(bias + i + k * VW));
+            v_store(x + i + k * VW, v);
+            nan = m_or(nan, v_isnan(v));
+            max[k] = v_max(v, max[k]);
+        }
+    for (; i < n; i += VW) {
+        const size_t w = n - i < VW ? n - i : VW;
+        vf32 v = v_mul(v_load_upto(x + i, w), by);
+        if (bias) v = v_add(v, v_load_upto(bias + i, w));
+        v_store_upto(x + i, v, w);
+        v = w < VW ? v_load_or(x + i, w, -INFINITY) : v;
+        nan = m_or(nan, v_isnan(v));
+        max[0] = v_max(v, max[0]);
+    }
+    return m_any(nan) ? NAN : v_hmax(v_max(max[0], max[1]));
+}
+
+static void softmax_scores_f32(float *x, size_t rows, size_t n, size_t ld, float scale, const float *bias, size_t ldb)
+{
+    for (size_t r = 0; r < rows; r++, x += ld) {
+        float max = scores_max(x, n, scale, bias);
+        if (max != max && bias) {
+            for (size_t i = 0; i < n; i++) x[i] = bias[i] == -INFINITY ? -INFINITY : x[i];
+            max = row_max(x, n);
+        }
+        const bool none = max == -INFINITY;
+        const vf32 by = none ? v_zero() : v_set(1.0f / softmax_exps(x, x, n, max));
+        for (size_t i = 0; i < n; i += VW) {
+            const size_t w = n - i < VW ? n - i : VW;
+            v_store_upto(x + i, none ? by : v_mul(v_load_upto(x + i, w), by), w);
+        }
+        if (bias) bias += ldb;
+    }
+}
+
 void ISA(sdx_kern_init_softmax)(Kern *k);
 void ISA(sdx_kern_init_softmax)(Kern *k)
 {
     k->softmax_f32 = softmax_f32;
     k->logsoftmax_f32 = logsoftmax_f32;
+    k->softmax_scores_f32 = softmax_scores_f32;
 }
