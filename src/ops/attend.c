@@ -58,14 +58,24 @@ sdx_status sdx_prepare_infer(const Prepare *p, Infer *c)
     return SDX_OK;
 }
 
+bool sdx_attend_scratch(const Attend *s, int threads, size_t *nbytes)
+{
+    size_t packed;
+    return sdx_mul_size(&packed, s->plan.packed, sizeof(float)) &&
+           sdx_mul_size(nbytes, s->plan.scratch, (size_t)(threads > 0 ? threads : 1)) &&
+           sdx_add_size(nbytes, *nbytes, packed);
+}
+
 sdx_status sdx_attend_plan(Prepare *p, Attend *s)
 {
+    size_t nbytes;
     s->a.kern = p->kern;
     s->flush = p->flush_subnormals;
-    if (!sdx_attn_plan(&s->a, sdx_dtype_size(s->dtype), &s->plan) || s->plan.scratch > (size_t)INT64_MAX)
+    if (!sdx_attn_plan(&s->a, sdx_dtype_size(s->dtype), &s->plan) || !sdx_attend_scratch(s, p->threads, &nbytes) ||
+        nbytes > (size_t)INT64_MAX)
         return sdx_prepare_fail(p, SDX_LIMIT_BYTES, "%lld queries and %lld keys do not fit the address space",
                                 (long long)s->a.rows, (long long)s->a.keys);
-    return sdx_scratch_add(p, p->threads > 0 ? p->threads : 1, s->plan.scratch, &s->at);
+    return sdx_scratch_add(p, (int64_t)nbytes, 1, &s->at);
 }
 
 static void append_range(void *arg, int64_t from, int64_t to, int worker)
@@ -106,7 +116,14 @@ typedef struct AttendJob {
     const Attend *s;
     const Attn *a;
     char *scratch;
+    float *packed;
 } AttendJob;
+
+static void pack_range(void *arg, int64_t from, int64_t to, int worker)
+{
+    const AttendJob *j = arg;
+    for (int64_t i = from; i < to; i++) sdx_attn_pack(j->a, &j->s->plan, i, j->packed);
+}
 
 static void attend_range(void *arg, int64_t from, int64_t to, int worker)
 {
@@ -126,7 +143,14 @@ static void attend_range(void *arg, int64_t from, int64_t to, int worker)
 
 void sdx_attend_run(const Run *r, const Attend *s, const Attn *a)
 {
-    AttendJob j = { s, a, s->scratch ? s->scratch : (char *)r->scratch + s->at };
+    Attn own = *a;
+    AttendJob j = { .s = s, .a = &own, .scratch = s->scratch ? s->scratch : (char *)r->scratch + s->at };
     double work = (double)s->plan.block * (double)(a->keys + 1) * (double)(a->size + a->v_size + 8);
+    if (s->plan.packed) {
+        int threads = sdx_pool_threads(r->pool);
+        j.packed = (float *)(void *)(j.scratch + (size_t)(threads > 0 ? threads : 1) * s->plan.scratch);
+        sdx_run_range(r, 2 * a->batches * a->kv_heads, grain_for(a->keys * (a->size + a->v_size) / 2), pack_range, &j);
+        own.packed = j.packed;
+    }
     sdx_run_range(r, s->plan.units, work >= 65536 ? 1 : (int64_t)(65536 / work) + 1, attend_range, &j);
 }

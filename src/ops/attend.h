@@ -22,7 +22,7 @@ typedef struct Attend {
     Attn a; /* sizes and options; pointers are set by each run, in a copy */
     AttnPlan plan;
     DType dtype;   /* of the arithmetic */
-    size_t at;     /* of the workers' scratch, or */
+    size_t at;     /* of the workers' scratch, behind which packed keys and values lie, or */
     char *scratch; /* when not NULL: that scratch */
     bool flush;
 } Attend;
@@ -30,6 +30,8 @@ typedef struct Attend {
 /* An Infer over the tensors of p, for functions that serve both. Its out is NULL. */
 sdx_status sdx_prepare_infer(const Prepare *p, Infer *c);
 
+/* Bytes of that scratch for a planned s. */
+bool sdx_attend_scratch(const Attend *s, int threads, size_t *nbytes);
 /* s->a and s->dtype are set: plans, and reserves what the workers need. */
 sdx_status sdx_attend_plan(Prepare *p, Attend *s);
 

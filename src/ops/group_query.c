@@ -353,7 +353,9 @@ static sdx_status group_memory(GroupRun *g)
     if (!sdx_shape_count(cache, 4, &n)) return sdx_run_fail(r, "the cache does not fit the address space");
 
     enum { PIECES = 7 };
-    size_t at[PIECES], total = 0, threads = (size_t)sdx_pool_threads(r->pool);
+    size_t at[PIECES], total = 0, attend;
+    if (!sdx_attend_scratch(&g->s, sdx_pool_threads(r->pool), &attend))
+        return sdx_run_fail(r, "its working memory does not fit the address space");
     const size_t count[PIECES][2] = {
         { (size_t)z->batch, 3 * sizeof(int64_t) },
         { (size_t)(z->batch * heads * z->rows * z->size), sizeof(float) },
@@ -361,7 +363,7 @@ static sdx_status group_memory(GroupRun *g)
         { v ? 0 : (size_t)n, sizeof(float) },
         { (size_t)heads, sizeof(float) },
         { (size_t)(layouts * z->batch * z->rows), (size_t)g->total },
-        { threads ? threads : 1, g->s.plan.scratch },
+        { attend, 1 },
     };
     for (int i = 0; i < PIECES; i++) {
         size_t nbytes;

@@ -56,6 +56,14 @@ bool sdx_attn_plan(const Attn *a, size_t esize, AttnPlan *p)
     size_t block = (size_t)p->block, keys = (size_t)a->keys, at_q;
     p->ld_q = sdx_gemm_copy_stride((size_t)a->size);
     p->ld_s = sdx_gemm_copy_stride(keys + 1); /* and the sink */
+    int64_t units = rows == 1 || !a->kv_heads ? 1 : p->blocks * (a->heads / a->kv_heads);
+    if (esize == sizeof(float) && !a->round && units > 1 && a->rows > 1) {
+        size_t heads = (size_t)a->batches * (size_t)a->kv_heads, all;
+        if (!sdx_gemm_f32_pack_size(a->kern, (size_t)a->size, keys, &p->packed_k) ||
+            !sdx_gemm_f32_pack_size(a->kern, keys, (size_t)a->v_size, &p->packed_v) ||
+            !sdx_add_size(&all, p->packed_k, p->packed_v) || !sdx_mul_size(&p->packed, all, heads))
+            return false;
+    }
     size_t scores = gemm_lanes(a->kern, block, keys, (size_t)a->size);
     size_t values = gemm_lanes(a->kern, block, (size_t)a->v_size, keys);
     return reserve(&p->scratch, &at_q, block, p->ld_q, esize) &&
@@ -74,23 +82,62 @@ static void gemm_f32(const Kern *kern, GemmPlan g, const float *a, const float *
     for (size_t i = 0; i < g.chunks; i++) sdx_gemm_f32_chunk(kern, &g, &operands, i, scratch);
 }
 
-static void scores_f32(const Attn *at, size_t m, size_t n, const float *q, size_t ldq, const float *k, size_t ldk,
-                       float *s, size_t lds, void *scratch)
+/* A head's packed keys, and the values behind them. */
+static float *packed_head(const Attn *a, const AttnPlan *p, int64_t b, int64_t kv, float *packed)
 {
-    GemmPlan g = { .m = m, .n = n, .k = (size_t)at->size, .lda = ldq, .ldb = ldk, .ldc = lds, .b_form = SDX_MAT_COLS };
+    return packed + (size_t)(b * a->kv_heads + kv) * (p->packed_k + p->packed_v);
+}
+
+void sdx_attn_pack(const Attn *a, const AttnPlan *p, int64_t i, float *packed)
+{
+    int64_t b = i / 2 / a->kv_heads, kv = i / 2 % a->kv_heads;
+    const AttnMat *m = i % 2 ? &a->v : &a->k;
+    const float *from = (const float *)m->p + b * m->batch + kv * m->head;
+    size_t nr = a->kern->gemm_f32_nr, keys = (size_t)a->keys, size = (size_t)(i % 2 ? a->v_size : a->size);
+    float *to = packed_head(a, p, b, kv, packed);
+    if (i % 2)
+        sdx_gemm_f32_pack(a->kern, from, (size_t)m->row, SDX_MAT_ROWS, keys, size, 0, (size + nr - 1) / nr, false,
+                          to + p->packed_k);
+    else if (!a->scores)
+        sdx_gemm_f32_pack(a->kern, from, (size_t)m->row, SDX_MAT_COLS, size, keys, 0, (keys + nr - 1) / nr, false, to);
+}
+
+/* Keys [j0, j0 + n) of a head; with packed keys j0 is the first of a panel. */
+static void scores_f32(const Attn *at, const AttnPlan *p, int64_t b, int64_t kv, size_t m, size_t j0, size_t n,
+                       const float *q, size_t ldq, const float *k, size_t ldk, float *s, void *scratch)
+{
+    GemmPlan g = {
+        .m = m, .n = n, .k = (size_t)at->size, .lda = ldq, .ldb = ldk, .ldc = p->ld_s, .b_form = SDX_MAT_COLS
+    };
+    if (at->packed) {
+        g.b_form = SDX_MAT_PACKED;
+        k = packed_head(at, p, b, kv, (float *)at->packed) + j0 * g.k;
+    }
     gemm_f32(at->kern, g, q, k, s, scratch);
 }
 
-static void values_f32(const Attn *at, size_t m, size_t n, const float *s, size_t lds, const float *v, size_t ldv,
-                       float *y, size_t ldy, void *scratch)
+static void values_f32(const Attn *at, const AttnPlan *p, int64_t b, int64_t kv, size_t m, size_t j0, size_t n,
+                       const float *s, const float *v, size_t ldv, float *y, size_t ldy, void *scratch)
 {
-    GemmPlan g = { .m = m, .n = (size_t)at->v_size, .k = n, .lda = lds, .ldb = ldv, .ldc = ldy };
-    gemm_f32(at->kern, g, s, v, y, scratch);
+    GemmPlan g = { .m = m, .n = (size_t)at->v_size, .k = n, .lda = p->ld_s, .ldb = ldv, .ldc = ldy };
+    if (!at->packed) {
+        gemm_f32(at->kern, g, s, v, y, scratch);
+        return;
+    }
+    /* A panel at a time, as the plan knows no slices of a packed k. */
+    size_t nr = at->kern->gemm_f32_nr, all = g.n;
+    const float *packed = packed_head(at, p, b, kv, (float *)at->packed) + p->packed_k + j0 * nr;
+    g.b_form = SDX_MAT_PACKED;
+    for (size_t d = 0; d < all; d += nr) {
+        g.n = all - d < nr ? all - d : nr;
+        gemm_f32(at->kern, g, s, packed + d * (size_t)at->keys, y + d, scratch);
+    }
 }
 
-static void scores_f64(const Attn *at, size_t m, size_t n, const double *q, size_t ldq, const double *k, size_t ldk,
-                       double *s, size_t lds, void *scratch)
+static void scores_f64(const Attn *at, const AttnPlan *p, int64_t b, int64_t kv, size_t m, size_t j0, size_t n,
+                       const double *q, size_t ldq, const double *k, size_t ldk, double *s, void *scratch)
 {
+    size_t lds = p->ld_s;
     for (size_t r = 0; r < m; r++)
         for (size_t j = 0; j < n; j++) {
             double sum = 0;
@@ -99,9 +146,10 @@ static void scores_f64(const Attn *at, size_t m, size_t n, const double *q, size
         }
 }
 
-static void values_f64(const Attn *at, size_t m, size_t n, const double *s, size_t lds, const double *v, size_t ldv,
-                       double *y, size_t ldy, void *scratch)
+static void values_f64(const Attn *at, const AttnPlan *p, int64_t b, int64_t kv, size_t m, size_t j0, size_t n,
+                       const double *s, const double *v, size_t ldv, double *y, size_t ldy, void *scratch)
 {
+    size_t lds = p->ld_s;
     for (size_t r = 0; r < m; r++) {
         memset(y + r * ldy, 0, (size_t)at->v_size * sizeof *y);
         for (size_t j = 0; j < n; j++)

@@ -42,6 +42,7 @@ typedef struct Attn {
     int64_t rows, keys;               /* queries, and keys */
     int64_t size, v_size;             /* elements of a query or key, and of a value */
     AttnMat q, k, v, y;               /* y is written */
+    const float *packed;              /* keys and values, by sdx_attn_pack; NULL: not used */
     double scale;
     double softcap;        /* score = softcap * tanh(score / softcap) before biases; 0: none */
     bool causal;           /* see the head of this file */
@@ -67,11 +68,19 @@ typedef struct AttnPlan {
     size_t ld_q, ld_s;                    /* rows of the scratch for queries and for scores */
     size_t at_s, at_k, at_extra, at_gemm; /* bytes into scratch */
     size_t scratch;                       /* bytes that a running unit needs, aligned to 64 */
+    /* Where several units use the same keys, these are packed once, beforehand: floats for each key head. 0: units pack
+     * what they use. */
+    size_t packed_k, packed_v;
+    size_t packed; /* floats of all */
 } AttnPlan;
 
 /* Looks at the sizes (batches to v_size) and round alone. false: scratch does not fit size_t. A smaller number of keys
  * may be used with the plan later. */
 bool sdx_attn_plan(const Attn *a, size_t esize, AttnPlan *p);
+
+/* Packs keys (even i) or values (odd i) of one head, for i below 2 * batches * kv_heads, to `packed`, 64-aligned. All are
+ * packed before a unit runs with a->packed. Only when p->packed is not 0. */
+void sdx_attn_pack(const Attn *a, const AttnPlan *p, int64_t i, float *packed);
 
 void sdx_attn_f32(const Attn *a, const AttnPlan *p, int64_t unit, void *scratch);
 void sdx_attn_f64(const Attn *a, const AttnPlan *p, int64_t unit, void *scratch);

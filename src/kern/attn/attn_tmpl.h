@@ -117,7 +117,7 @@ static void FN(multiply)(const Attn *a, const AttnPlan *p, int64_t b, int64_t he
     FN(round_to)(a, &scale, 1);
     const T *k = FN(mat_at)(&a->k, b, kv, j0), *from = FN(mat_at)(&a->q, b, head, row);
     int64_t ldk = a->k.row, ldq = by_head ? a->q.head : a->q.row;
-    if (FN(is_plain)(a)) scale = 1; /* it comes with the softmax */
+    if (FN(is_plain)(a)) scale = 1;      /* it comes with the softmax */
     if (scale != 1 || ldq % 1024 == 0) { /* such rows collide in the cache */
         FN(scale_rows)(a, scale, from, ldq, q, p->ld_q, (size_t)m);
         from = q;
@@ -128,7 +128,8 @@ static void FN(multiply)(const Attn *a, const AttnPlan *p, int64_t b, int64_t he
         k = k_scaled;
         ldk = a->size;
     }
-    FN(scores)(a, (size_t)m, (size_t)(j1 - j0), from, (size_t)ldq, k, (size_t)ldk, s, p->ld_s, bytes + p->at_gemm);
+    FN(scores)
+    (a, p, b, kv, (size_t)m, (size_t)j0, (size_t)(j1 - j0), from, (size_t)ldq, k, (size_t)ldk, s, bytes + p->at_gemm);
 }
 
 void FN(sdx_attn)(const Attn *a, const AttnPlan *p, int64_t unit, void *scratch)
@@ -152,6 +153,7 @@ void FN(sdx_attn)(const Attn *a, const AttnPlan *p, int64_t unit, void *scratch)
     }
     if (a->qk) j0 = 0, j1 = a->keys;
     if (j0 >= j1) j0 = j1 = 0;
+    if (a->packed) j0 -= j0 % (int64_t)a->kern->gemm_f32_nr;
 
     bool plain = FN(is_plain)(a);
     if (!a->scores) FN(multiply)(a, p, b, head, row, kv, m, j0, j1, scratch);
@@ -163,9 +165,10 @@ void FN(sdx_attn)(const Attn *a, const AttnPlan *p, int64_t unit, void *scratch)
         if (a->scores && j0 < j1) memcpy(x, (const T *)a->scores + at + j0, (size_t)(j1 - j0) * sizeof *x);
         if (!a->is_softmax) FN(row)(a, b, hr, i, j0, j1, x, extra, qk);
     }
+    T *y = (T *)FN(mat_at)(&a->y, b, head, row);
     FN(values)
-    (a, (size_t)m, (size_t)(j1 - j0), s, p->ld_s, FN(mat_at)(&a->v, b, kv, j0), (size_t)a->v.row,
-     (T *)FN(mat_at)(&a->y, b, head, row), (size_t)(by_head ? a->y.head : a->y.row), bytes + p->at_gemm);
+    (a, p, b, kv, (size_t)m, (size_t)j0, (size_t)(j1 - j0), s, FN(mat_at)(&a->v, b, kv, j0), (size_t)a->v.row, y,
+     (size_t)(by_head ? a->y.head : a->y.row), bytes + p->at_gemm);
 }
 
 #undef T
