@@ -396,6 +396,10 @@ typedef struct sdx_node_info {
 
 /* Each node that runs, in order, after rewriting. */
 SDX_API void sdx_session_each_node(const sdx_session *s, void (*fn)(void *user, const sdx_node_info *node), void *user);
+/* Each value that a node makes, with its inferred type ("float[batch,3]"). At SDX_LEVEL_NONE these are the model's own
+ * values, but for those of operator versions that were rewritten at load. */
+SDX_API void sdx_session_each_value(const sdx_session *s, void (*fn)(void *user, const char *name, const char *type),
+                                    void *user);
 /* Each rewrite that was applied: its name and what it touched. */
 SDX_API void sdx_session_each_rewrite(const sdx_session *s,
                                       void (*fn)(void *user, const char *name, const char *detail), void *user);

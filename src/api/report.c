@@ -61,6 +61,29 @@ void sdx_session_each_node(const sdx_session *s, void (*fn)(void *user, const sd
     sdx_ses_each_node(s->ses, sink_node, &sink);
 }
 
+typedef struct ValueSink {
+    void (*fn)(void *user, const char *name, const char *type);
+    void *user;
+    const SymTab *syms;
+} ValueSink;
+
+static void sink_values(void *user, const Node *n, const char *ep, const char *reason)
+{
+    const ValueSink *sink = user;
+    char type[1024];
+    (void)ep, (void)reason;
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i])
+            sink->fn(sink->user, n->out[i]->name, sdx_type_text(sink->syms, &n->out[i]->type, type, sizeof type));
+}
+
+void sdx_session_each_value(const sdx_session *s, void (*fn)(void *user, const char *name, const char *type),
+                            void *user)
+{
+    ValueSink sink = { fn, user, sdx_ses_model(s->ses)->syms };
+    sdx_ses_each_node(s->ses, sink_values, &sink);
+}
+
 void sdx_session_each_rewrite(const sdx_session *s, void (*fn)(void *user, const char *name, const char *detail),
                               void *user)
 {
