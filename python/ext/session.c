@@ -317,7 +317,7 @@ static void add_node(void *user, const sdx_node_info *n)
                                               n->inputs, n->outputs, n->type));
 }
 
-static void add_rewrite(void *user, const char *name, const char *detail)
+static void add_pair(void *user, const char *name, const char *detail)
 {
     PyObject **list = user;
     if (*list) *list = list_add(*list, Py_BuildValue("(ss)", name, detail));
@@ -336,7 +336,16 @@ static PyObject *session_rewrites(PyObject *self, PyObject *none)
 {
     (void)none;
     PyObject *list = PyList_New(0);
-    if (list) sdx_session_each_rewrite(((SessionObject *)self)->session, add_rewrite, &list);
+    if (list) sdx_session_each_rewrite(((SessionObject *)self)->session, add_pair, &list);
+    return list;
+}
+
+/* [(name, type)] of each value that a node makes */
+static PyObject *session_values(PyObject *self, PyObject *none)
+{
+    (void)none;
+    PyObject *list = PyList_New(0);
+    if (list) sdx_session_each_value(((SessionObject *)self)->session, add_pair, &list);
     return list;
 }
 
@@ -404,6 +413,7 @@ static PyMethodDef session_methods[] = {
     { "info", session_info, METH_O, NULL },
     { "metadata", session_metadata, METH_NOARGS, NULL },
     { "nodes", session_nodes, METH_NOARGS, NULL },
+    { "values", session_values, METH_NOARGS, NULL },
     { "rewrites", session_rewrites, METH_NOARGS, NULL },
     { "plan_bytes", session_plan_bytes, METH_O, NULL },
     { "trim", session_trim, METH_NOARGS, NULL },

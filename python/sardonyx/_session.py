@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import os
 import warnings
 
@@ -318,7 +319,7 @@ class InferenceSession(_native.Runner):
 
     def __reduce__(self):
         if getattr(type(self), "__getstate__", None) is not getattr(object, "__getstate__", None):
-            return object.__reduce_ex__(self, 2)  # a subclass that has its own way
+            return (copyreg.__newobj__, (type(self),), self.__getstate__())  # a subclass that has its own way
         source = self._model_path if self._model_path is not None else bytes(self._model_bytes)
         options = self._sess_options_initial
         providers = [(n, self._provider_options[n]) for n in self._providers]

@@ -1,0 +1,1 @@
+"""Found by those who look for the folder; imports get ``sardonyx.capi``."""

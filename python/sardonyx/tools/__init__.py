@@ -1,0 +1,1 @@
+"""Helpers for model files. They need the ``onnx`` package."""
