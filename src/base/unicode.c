@@ -36,10 +36,10 @@ size_t sdx_utf8_write(char *p, uint32_t c)
 /* -- case ------------------------------------------------------------------------------------------------------------ */
 
 typedef struct CaseRange {
-    uint32_t first, last;
-    int32_t step, delta;
+    uint32_t first : 20, count : 11, step_2 : 1; /* count, of code points from first on, one or two apart */
+    int32_t delta;
 } CaseRange;
-#define CASE_RANGE(first, last, step, delta) { first, last, step, delta },
+#define CASE_RANGE(first, last, step, delta) { first, ((last) - (first)) / (step) + 1, (step) == 2, delta },
 #define CASE_LOWER
 static const CaseRange lower_ranges[] = {
 #include "base/unicode_case.def"
@@ -64,7 +64,8 @@ static uint32_t case_map(const CaseRange *ranges, size_t n, uint32_t c)
     }
     for (size_t i = lo; i > 0 && i + 2 > lo; i--) {
         const CaseRange *r = &ranges[i - 1];
-        if (c >= r->first && c <= r->last && (c - r->first) % (uint32_t)r->step == 0) return c + (uint32_t)r->delta;
+        uint32_t step = 1 + r->step_2, off = c - r->first;
+        if (c >= r->first && off / step < r->count && off % step == 0) return c + (uint32_t)r->delta;
     }
     return c;
 }
@@ -84,6 +85,7 @@ uint32_t sdx_unicode_fold(uint32_t c)
 #define CATEGORY(name) CATEGORY_##name,
 enum {
 #include "base/unicode_class.def"
+    CATEGORY_LuLl /* one after the other, from a capital letter on */
 };
 #undef CATEGORY
 #define CATEGORY(name) #name,
@@ -123,5 +125,7 @@ uint32_t sdx_unicode_category(uint32_t c)
     }
     uint32_t at = category_marks[lo], i = (uint32_t)lo * 64;
     while (at + (category_runs[i] >> 5) <= c) at += category_runs[i++] >> 5;
-    return 1u << (category_runs[i] & 31);
+    uint32_t category = category_runs[i] & 31;
+    if (category == CATEGORY_LuLl) category = (c - at) % 2 ? CATEGORY_Ll : CATEGORY_Lu;
+    return 1u << category;
 }
