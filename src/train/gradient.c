@@ -250,26 +250,31 @@ void sdx_tape_add(Tape *t, Value *v, Value *d)
     *sum = *sum ? add(&g, *sum, d) : d;
 }
 
-/* Which tensors depend on xs. */
-static sdx_status tape_activate(const Forward *f)
+/* Room for what is known of all values that there are now. */
+static sdx_status tape_grow(Tape *t)
 {
-    Tape *t = f->t;
-    t->n_values = t->m->n_values;
-    t->active = sdx_arena_array(&t->tmp, bool, t->n_values);
-    t->adjoint = sdx_arena_array(&t->tmp, Value *, t->n_values);
-    TRY_MEM(t->active && t->adjoint ? t : NULL, &t->err);
-    for (int i = 0; i < f->n_xs; i++) t->active[stand_in(f, f->named[i])->id] = true;
-    for (int i = 0; i < f->n_nodes; i++) {
-        const Node *n = f->nodes[i];
-        Reads r;
-        bool any = false;
-        TRY(reads_of(t, n, &r));
-        for (int k = 0; k < r.n && !any; k++) any = r.v[k] && t->active[r.v[k]->id];
-        /* Sequences and the like carry derivatives too; their nodes have no rules, and say so. */
-        for (int k = 0; k < n->n_out && any; k++)
-            if (n->out[k] && (is_float(n->out[k]) || n->out[k]->type.kind != TYPE_TENSOR))
-                t->active[n->out[k]->id] = true;
-    }
+    int n = t->m->n_values;
+    bool *active = sdx_arena_array(&t->tmp, bool, n);
+    Value **adjoint = sdx_arena_array(&t->tmp, Value *, n);
+    TRY_MEM(active && adjoint ? t : NULL, &t->err);
+    if (t->n_values) memcpy(active, t->active, (size_t)t->n_values * sizeof *active);
+    if (t->n_values) memcpy(adjoint, t->adjoint, (size_t)t->n_values * sizeof(Value *));
+    t->active = active;
+    t->adjoint = adjoint;
+    t->n_values = n;
+    return SDX_OK;
+}
+
+/* Which tensors depend on xs: the outputs of n, if an input does. */
+static sdx_status node_activate(Tape *t, const Node *n)
+{
+    Reads r;
+    bool any = false;
+    TRY(reads_of(t, n, &r));
+    for (int k = 0; k < r.n && !any; k++) any = r.v[k] && t->active[r.v[k]->id];
+    /* Sequences and the like carry derivatives too; their nodes have no rules, and say so. */
+    for (int k = 0; k < n->n_out && any; k++)
+        if (n->out[k] && (is_float(n->out[k]) || n->out[k]->type.kind != TYPE_TENSOR)) t->active[n->out[k]->id] = true;
     return SDX_OK;
 }
 
@@ -295,6 +300,30 @@ static sdx_status node_back(Tape *t, Node *n)
     }
     return sdx_fail(&t->err, SDX_UNSUPPORTED, "%s: there is no rule for the derivative of this operator",
                     sdx_node_text(n, text, sizeof text));
+}
+
+Node *sdx_vjp_mark(const Vjp *g) { return g->tape->at->prev; }
+
+static sdx_status through(Vjp *g, Node *before, Value *const *y)
+{
+    Tape *t = g->tape;
+    int n = 0;
+    Node *first = before ? before->next : t->at->graph->first;
+    TRY(tape_grow(t));
+    for (Node *k = first; k != t->at; k = k->next, n++) TRY(node_activate(t, k));
+    Node **nodes = sdx_arena_array(&t->tmp, Node *, n);
+    TRY_MEM(nodes, &t->err);
+    n = 0;
+    for (Node *k = first; k != t->at; k = k->next) nodes[n++] = k;
+    for (int o = 0; o < g->n->n_out; o++)
+        if (g->dy[o]) sdx_tape_add(t, y[o], g->dy[o]);
+    while (n-- > 0) TRY(node_back(t, nodes[n]));
+    return SDX_OK;
+}
+
+void sdx_vjp_through(Vjp *g, Node *before, Value *const *y)
+{
+    if (g->tape->err.code == SDX_OK) through(g, before, y); /* the tape keeps the failure */
 }
 
 /* The Gradient node's outputs are the adjoints of xs. */
@@ -346,7 +375,9 @@ static sdx_status tape_run(Tape *t)
     TRY(types_check(&f));
     TRY(forward_find(&f));
     TRY(forward_copy(&f));
-    TRY(tape_activate(&f));
+    TRY(tape_grow(t));
+    for (int i = 0; i < f.n_xs; i++) t->active[stand_in(&f, f.named[i])->id] = true;
+    for (int i = 0; i < f.n_nodes; i++) TRY(node_activate(t, f.nodes[i]));
     Value *y = stand_in(&f, f.y);
     if (t->active[y->id]) t->adjoint[y->id] = sdx_vjp_fill_like(&g, 1, y);
     for (int i = f.n_nodes; i-- > 0;) TRY(node_back(t, f.nodes[i]));

@@ -58,6 +58,11 @@ void sdx_vjp_give(Vjp *g, int i, Value *d);
 /* The same for an operator that broadcasts: d is summed over the axes along which input i was repeated. */
 void sdx_vjp_give_sum(Vjp *g, int i, Value *d);
 
+/* Instead of shares: the outputs once more, as nodes that were built after `before` (sdx_vjp_mark) and are differentiated in
+ * their turn. y: g->n->n_out values, NULL where the adjoint is. */
+Node *sdx_vjp_mark(const Vjp *g);
+void sdx_vjp_through(Vjp *g, Node *before, Value *const *y);
+
 /* -- building nodes ------------------------------------------------------------------------------------------------ */
 
 /* Attributes of new nodes. */

@@ -457,6 +457,39 @@ static void attention(void)
     RUN_CASES(cases);
 }
 
+#define RNN(op, gates, more, attrs, args)                                                                              \
+    {                                                                                                                  \
+        "double[3,2,2] x, double[1," gates ",2] w, double[1," gates ",2] r" more, "x w r",                             \
+            "y, yh = " op attrs "(x, w, r" args ")", -1, 1                                                             \
+    }
+
+static void recurrent(void)
+{
+    static const GradCase cases[] = {
+        RNN("RNN", "2", "", "<hidden_size = 2>", ""),
+        RNN("RNN", "2", ", double[1,4] b", "<hidden_size = 2, direction = \"reverse\", activations = [\"Softsign\"]>",
+            ", b"),
+        RNN("GRU", "6", "", "<hidden_size = 2>", ""),
+        RNN("LSTM", "8", "", "<hidden_size = 2, input_forget = 1>", ""),
+        { "double[2,3,2] x, double[2,6,2] w, double[2,6,2] r, double[2,12] b, double[2,2,2] h", "x w r b h",
+          "z, y = GRU<hidden_size = 2, direction = \"bidirectional\", linear_before_reset = 1, layout = 1, clip = 0.9>"
+          "(x, w, r, b, \"\", h)",
+          -1, 1 },
+        { "double[2,2,2] x, double[1,8,2] w, double[1,8,2] r, double[1,16] b, double[1,2,2] h, double[1,2,2] c, "
+          "double[1,6] p, int32[2] l",
+          "x w r b h c p",
+          "y1, y2, y3 = LSTM<hidden_size = 2>(x, w, r, b, l, h, c, p) y4 = Squeeze(y1) y5 = Concat<axis = 0>(y4, y2, "
+          "y3) y = Tanh(y5)",
+          -1, 1 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int twice = 0; twice < 2; twice++) {
+            sdx_harness_note("%s%s", cases[i].body, twice ? ", twice" : "");
+            case_run(&cases[i], true, twice);
+        }
+    sdx_harness_note(NULL);
+}
+
 static void resizes(void)
 {
     static const GradCase cases[] = {
@@ -489,4 +522,5 @@ SUITE(vjp_test)
     RUN(losses);
     RUN(attention);
     RUN(resizes);
+    RUN(recurrent);
 }
