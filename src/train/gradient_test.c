@@ -1,9 +1,11 @@
 /* What Gradient accepts, where it computes, and what it refuses. The rules are tested in vjp_test.c. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "onnx/onnx.h"
+#include "session/session.h"
 #include "tests/evaluate.h"
 #include "tests/harness.h"
 #include "train/train.h"
@@ -222,6 +224,61 @@ static void deep_chains(void)
     free(text);
 }
 
+/* -- learning ------------------------------------------------------------------------------------------------------ */
+
+/* One step of a small classifier: weights and momentum in, the same after the step out, and the loss before it. */
+static const char step_text[] = HEAD
+    "g (float[4,2] x, int64[4] t, float[2,8] w, float[8] b, float[8,2] u, float[2,8] mw, float[8] mb, float[8,2] mu)\n"
+    "  => (loss, w1, b1, u1, mw1, mb1, mu1) <float rate = {0.3}, int64 count = {1}> {\n"
+    "h = Gemm(x, w, b) a = Tanh(h) s = MatMul(a, u) loss = SoftmaxCrossEntropyLoss(s, t)\n"
+    "dw, db, du = " GRAD " <xs = [\"w\", \"b\", \"u\"], zs = [\"x\", \"t\"], y = \"loss\"> (w, b, u, x, t)\n"
+    "w1, b1, u1, mw1, mb1, mu1 = ai.onnx.preview.training.Momentum <alpha = 0.9, beta = 1.0, mode = \"standard\",\n"
+    "  norm_coefficient = 0.0> (rate, count, w, b, u, dw, db, du, mw, mb, mu) }";
+
+/* The exclusive or of two inputs, from fixed weights. */
+static void learns(void)
+{
+    enum { N_IN = 8, N_OUT = 7, STEPS = 100 };
+    static const char *const in[N_IN] = { "x", "t", "w", "b", "u", "mw", "mb", "mu" };
+    static const char *const out[N_OUT] = { "loss", "w1", "b1", "u1", "mw1", "mb1", "mu1" };
+    float x[] = { 0, 0, 0, 1, 1, 0, 1, 1 }, weights[6][16] = { { 0 } };
+    int64_t t[] = { 0, 1, 1, 0 };
+    Model *m = NULL;
+    Session *s = NULL;
+    Err err = { 0 };
+    for (int i = 0; i < 16; i++) weights[0][i] = sinf((float)(3 * i)), weights[2][i] = cosf((float)(5 * i));
+    sdx_onnx_import_text(&sdx_alloc_default, step_text, strlen(step_text), NULL, &m, &err);
+    if (err.code == SDX_OK) sdx_ses_open(&m, NULL, &s, &err);
+    if (!CHECK_STR(err.text, "")) return;
+    Datum state[N_IN] = { { .kind = DATUM_TENSOR, .t = { DT_FLOAT, 2, { 4, 2 }, x } },
+                          { .kind = DATUM_TENSOR, .t = { DT_INT64, 1, { 4 }, t } } };
+    for (int i = 0; i < 6; i++) {
+        const Tensor shapes[] = { { DT_FLOAT, 2, { 2, 8 }, NULL },
+                                  { DT_FLOAT, 1, { 8 }, NULL },
+                                  { DT_FLOAT, 2, { 8, 2 }, NULL } };
+        state[2 + i] = (Datum){ .kind = DATUM_TENSOR, .t = shapes[i % 3] };
+        state[2 + i].t.data = weights[i];
+    }
+    float first = 0, last = 0;
+    for (int step = 0; step < STEPS && err.code == SDX_OK; step++) {
+        const Datum *ptrs[N_IN];
+        Datum result[N_OUT] = { { 0 } };
+        for (int i = 0; i < N_IN; i++) ptrs[i] = &state[i];
+        sdx_ses_run_names(s, in, ptrs, N_IN, out, result, N_OUT, NULL, &err);
+        if (!CHECK_STR(err.text, "")) break;
+        last = *(float *)result[0].t.data;
+        if (step == 0) first = last;
+        for (int i = 0; i < 6; i++) {
+            sdx_datum_clear(&state[2 + i]);
+            state[2 + i] = result[1 + i];
+        }
+        sdx_datum_clear(&result[0]);
+    }
+    CHECK(first > 0.3f && last < 0.02f);
+    for (int i = 2; i < N_IN; i++) sdx_datum_clear(&state[i]);
+    sdx_ses_close(s);
+}
+
 /* -- memory -------------------------------------------------------------------------------------------------------- */
 
 typedef struct Miser {
@@ -279,5 +336,6 @@ SUITE(gradient_test)
     RUN(refuses_what_it_cannot_do);
     RUN(grows_within_limits);
     RUN(deep_chains);
+    RUN(learns);
     RUN(every_allocation_may_fail);
 }
