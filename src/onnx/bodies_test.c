@@ -81,6 +81,22 @@ OP_CASE(bodies_rfft_irfft_2d,
         "f = com.microsoft.Rfft <signal_ndim = 2> (x) y = com.microsoft.Irfft <signal_ndim = 2> (f)",
         IN("float[1,2,4] x {1, 2, 3, 4, 9, 0, 5, 7}"), OUT("float[1,2,4] y {1, 2, 3, 4, 9, 0, 5, 7}"))
 
+OP_CASE_AT(bodies_filled, 1, "y = ConstantFill <shape = [2, 1], dtype = 7, value = 3.0> ()", OUT("int64[2,1] y {3, 3}"))
+OP_CASE_AT(bodies_filled_like, 1, "y = ConstantFill <input_as_shape = 1, extra_shape = [2]> (s)", IN("int32[1] s {1}"),
+           OUT("float[1,2] y {0, 0}"))
+OP_CASE_AT(bodies_given, 1, "y = GivenTensorFill <values = [1.0, 2.0]> (x)", IN("float[2,1] x {7, 7}"),
+           OUT("float[2,1] y {1, 2}"))
+OP_CASE_AT(bodies_embedding, 1, "y = Embedding <input_dim = 2, output_dim = 2, weights = float[2,2] {1, 2, 3, 4}> (i)",
+           IN("int64[2] i {1, 0}"), OUT("float[2,2] y {3, 4, 1, 2}"))
+OP_CASE_AT(bodies_loop_index, 1, "y = LoopIndexTensor <axis = 1> (x, i)", IN("float[2,2] x {1, 2, 3, 4}"),
+           IN("int32 i {1}"), OUT("float[2] y {2, 4}"))
+OP_CASE_AT(bodies_fc, 1, "y = FC <axis = 2> (x, w, b)", IN("float[1,2,2] x {1, 2, 3, 4}"), IN("float[1,2] w {10, 1}"),
+           IN("float[1] b {100}"), OUT("float[1,2,1] y {112, 134}"))
+OP_CASE_AT(bodies_gru_unit, 1, "y = GRUUnit (h, g, l, t)", IN("float[1,2,1] h {2, 4}"),
+           IN("float[1,2,3] g {9, 0, 0, 9, 0, 0}"), IN("int32[2] l {3, 1}"), IN("int32[1] t {1}"),
+           OUT("float[1,2,1] y {1, 4}"))
+OP_FAILS(bodies_aten, "y = ATen <operator = \"index_put\"> (x)", SDX_UNSUPPORTED, "export the model without",
+         IN("float[1] x {1}"))
 OP_FAILS(bodies_wrong_form, "y = com.microsoft.FusedConv <activation = \"Shrug\"> (x, w)", SDX_INVALID_MODEL,
          "no form of", IN("float[1,1,3] x {1, 2, 3}"), IN("float[1,1,1] w {2}"))
 OP_FAILS(bodies_too_many_inputs, "y = com.microsoft.Gelu (x, w)", SDX_INVALID_MODEL, "has 1 inputs",
@@ -105,6 +121,14 @@ SUITE(bodies_test)
     RUN(bodies_nbits_mlp);
     RUN(bodies_rfft);
     RUN(bodies_rfft_irfft_2d);
+    RUN(bodies_filled);
+    RUN(bodies_filled_like);
+    RUN(bodies_given);
+    RUN(bodies_embedding);
+    RUN(bodies_loop_index);
+    RUN(bodies_fc);
+    RUN(bodies_gru_unit);
+    RUN(bodies_aten);
     RUN(bodies_wrong_form);
     RUN(bodies_too_many_inputs);
     RUN(bodies_missing_input);
