@@ -35,12 +35,11 @@ typedef struct Format {
     size_t n;
     ImageReader *reader; /* NULL: the codec */
     CodecFormat codec;
-    const char *absent; /* what is said when no codec is there */
 } Format;
 
-#define ABSENT(name, package)                                                                                          \
-    "no reader for " name " pictures: it needs libsardonyx_image beside libsardonyx, built where " package             \
-    " is installed (./dev setup installs it)"
+static const char no_codec[] =
+    "no reader for JPEG, WebP, TIFF and JPEG 2000: they need libsardonyx_image beside libsardonyx, "
+    "built where libjpeg, libwebp, libtiff and libopenjp2 are (./dev setup installs them)";
 
 static const Format formats[] = {
     { "BM", 2, sdx_bmp_read },
@@ -51,14 +50,14 @@ static const Format formats[] = {
     { "P4", 2, sdx_pnm_read },
     { "P5", 2, sdx_pnm_read },
     { "P6", 2, sdx_pnm_read },
-    { "\xff\xd8\xff", 3, NULL, CODEC_JPEG, ABSENT("JPEG", "libjpeg") },
-    { "RIFF????WEBP", 12, NULL, CODEC_WEBP, ABSENT("WebP", "libwebp") },
-    { "II*\0", 4, NULL, CODEC_TIFF, ABSENT("TIFF", "libtiff") },
-    { "MM\0*", 4, NULL, CODEC_TIFF, ABSENT("TIFF", "libtiff") },
-    { "II+\0", 4, NULL, CODEC_TIFF, ABSENT("TIFF", "libtiff") },
-    { "MM\0+", 4, NULL, CODEC_TIFF, ABSENT("TIFF", "libtiff") },
-    { "\0\0\0\x0cjP  \r\n\x87\n", 12, NULL, CODEC_JPEG2000, ABSENT("JPEG 2000", "libopenjp2") },
-    { "\xff\x4f\xff\x51", 4, NULL, CODEC_JPEG2000, ABSENT("JPEG 2000", "libopenjp2") },
+    { "\xff\xd8\xff", 3, NULL, CODEC_JPEG },
+    { "RIFF????WEBP", 12, NULL, CODEC_WEBP },
+    { "II*\0", 4, NULL, CODEC_TIFF },
+    { "MM\0*", 4, NULL, CODEC_TIFF },
+    { "II+\0", 4, NULL, CODEC_TIFF },
+    { "MM\0+", 4, NULL, CODEC_TIFF },
+    { "\0\0\0\x0cjP  \r\n\x87\n", 12, NULL, CODEC_JPEG2000 },
+    { "\xff\x4f\xff\x51", 4, NULL, CODEC_JPEG2000 },
 };
 
 static const Format *format_of(const uint8_t *bytes, size_t nbytes)
@@ -105,7 +104,7 @@ ImageStatus sdx_image_read(Image *image, const void *bytes, size_t nbytes, const
         *why = f->reader(image, bytes, nbytes);
     } else {
         CodecDecode *decode = codec_find(f->codec);
-        *why = f->absent;
+        *why = no_codec;
         if (!decode) return IMAGE_NO_READER;
         *why = decode(bytes, nbytes, codec_room, image);
     }
