@@ -1,6 +1,7 @@
 /* ep/cpu/qdq.c - integer arithmetic where a model says so by quantising and dequantising around float operators
  *
  *     q = Quantize(Conv(Dequantize(x), Dequantize(w), b))       =>   q = first(sdx.QConv(last(x), w, scales, b))
+ *     q = QLinearConv(x, w, b)                                  =>   the same
  *     q = Quantize(Add(Dequantize(a), Dequantize(b)))           =>   q = sdx.QAdd(a, b)
  *     q = Quantize(MaxPool(Dequantize(x)))                      =>   q = MaxPool(x)        with one scale and zero point
  *
@@ -21,13 +22,12 @@ typedef struct Linear {  /* how a tensor is quantised */
 
 static bool is_byte(DType d) { return d == DT_INT8 || d == DT_UINT8; }
 
-/* Scale and zero point of a QuantizeLinear or DequantizeLinear; all zero points must be one number. */
-static bool linear_of(const Node *n, DType type, Linear *l)
+/* From a constant scale and zero point; all zero points must be one number. */
+static bool linear_from(const Value *scale, const Value *zero, DType type, Linear *l)
 {
-    const Value *scale = node_in(n, 1), *zero = node_in(n, 2);
     *l = (Linear){ .type = type };
     if (!is_byte(type) || !scale || !sdx_value_is_const(scale) || scale->constant->dtype != DT_FLOAT) return false;
-    if (attr_int(n, "block_size", 0) || scale->constant->rank > 1) return false;
+    if (scale->constant->rank > 1) return false;
     l->scale = scale->constant;
     l->n = sdx_tensor_count(l->scale);
     for (int64_t i = 0; i < l->n; i++)
@@ -41,6 +41,12 @@ static bool linear_of(const Node *n, DType type, Linear *l)
     for (int64_t i = 1; i < count; i++)
         if (sdx_tensor_get_double(zero->constant, i) != l->zero) return false;
     return true;
+}
+
+/* Of a QuantizeLinear or DequantizeLinear. */
+static bool linear_of(const Node *n, DType type, Linear *l)
+{
+    return !attr_int(n, "block_size", 0) && linear_from(node_in(n, 1), node_in(n, 2), type, l);
 }
 
 static float scale_at(const Linear *l, int64_t i) { return ((const float *)l->scale->data)[l->n == 1 ? 0 : i]; }
@@ -87,25 +93,50 @@ static sdx_status failed(Opt *o) { return (sdx_status)sdx_opt_err(o)->code; }
 /* -- convolution --------------------------------------------------------------------------------------------------- */
 
 typedef struct QConv {
-    Node *conv, *x, *w; /* the float convolution and what dequantises its operands */
+    Node *conv;   /* has the attributes: a float convolution, or the QLinearConv itself */
+    Value *x, *w; /* integers */
     Linear lx, lw, ly;
     double lo, hi;
     int64_t channels;
+    bool by_row; /* w's scales, when there are several, are those of its output channels */
 } QConv;
 
-static bool match_conv(const Node *q, QConv *m)
+static bool match_float_conv(const Node *q, QConv *m)
 {
     Value *v = q->n_in ? q->in[0] : NULL;
-    if (!v || !linear_of(q, q->out[0]->type.elem, &m->ly) || m->ly.n != 1) return false;
+    if (!v || !linear_of(q, q->out[0]->type.elem, &m->ly)) return false;
     take_bounds(&v, &m->lo, &m->hi);
     m->conv = made_by(v, "Conv");
-    if (!m->conv || !is_private(v) || rank_of(m->conv->in[0]) < 3 || rank_of(m->conv->in[0]) > 5) return false;
-    m->x = dequantized(m->conv->in[0], &m->lx);
-    m->w = dequantized(m->conv->in[1], &m->lw);
-    if (!m->x || !m->w || m->lx.n != 1 || !sdx_value_is_const(m->w->in[0])) return false;
-    const Tensor *w = m->w->in[0]->constant;
+    if (!m->conv || !is_private(v)) return false;
+    Node *x = dequantized(m->conv->in[0], &m->lx), *w = dequantized(m->conv->in[1], &m->lw);
+    if (!x || !w) return false;
+    m->x = x->in[0];
+    m->w = w->in[0];
+    m->by_row = attr_int(w, "axis", 1) == 0;
+    return true;
+}
+
+static bool match_linear_conv(Node *q, QConv *m)
+{
+    m->conv = q;
+    m->lo = -INFINITY;
+    m->hi = INFINITY;
+    m->by_row = true;
+    m->x = q->in[0];
+    m->w = q->in[3];
+    return linear_from(q->in[1], q->in[2], m->x->type.elem, &m->lx) &&
+           linear_from(q->in[4], q->in[5], m->w->type.elem, &m->lw) &&
+           linear_from(q->in[6], q->in[7], q->out[0]->type.elem, &m->ly);
+}
+
+static bool match_conv(Node *q, QConv *m)
+{
+    if (!(node_is(q, "QLinearConv") ? match_linear_conv(q, m) : match_float_conv(q, m))) return false;
+    if (rank_of(m->conv->in[0]) < 3 || rank_of(m->conv->in[0]) > 5) return false;
+    if (m->lx.n != 1 || m->ly.n != 1 || !sdx_value_is_const(m->w)) return false;
+    const Tensor *w = m->w->constant;
     m->channels = w->dims[0];
-    bool by_channel = m->lw.n == m->channels && attr_int(m->w, "axis", 1) == 0;
+    bool by_channel = m->lw.n == m->channels && m->by_row;
     bool symmetric = m->lw.zero == (w->dtype == DT_INT8 ? 0 : 128);
     bool depthwise = w->rank > 1 && w->dims[1] == 1 && attr_int(m->conv, "group", 1) == m->channels;
     return (m->lw.n == 1 || by_channel) && (symmetric || depthwise);
@@ -114,10 +145,11 @@ static bool match_conv(const Node *q, QConv *m)
 /* The bias in units of x_scale * w_scale, from a float constant or a dequantised integer one. */
 static sdx_status integer_bias(Opt *o, const QConv *m, Value **out, bool *ok)
 {
-    Value *b = node_in(m->conv, 2);
-    *out = NULL;
+    bool linear = node_is(m->conv, "QLinearConv");
+    Value *b = node_in(m->conv, linear ? 8 : 2);
+    *out = linear ? b : NULL;
     *ok = true;
-    if (!b) return SDX_OK;
+    if (!b || linear) return SDX_OK;
     Node *dq = made_by(b, "DequantizeLinear");
     const Value *q = dq ? dq->in[0] : b, *s = dq ? node_in(dq, 1) : NULL;
     *ok = sdx_value_is_const(q) && (!dq || (s && sdx_value_is_const(s))) &&
@@ -160,12 +192,12 @@ sdx_status sdx_pass_qdq_conv(Opt *o, Node *n, bool *changed)
     if (*n->domain || n->n_out != 1 || !n->out[0] || !match_conv(n, &m)) return SDX_OK;
     TRY(integer_bias(o, &m, &in[3], &ok));
     if (!ok) return SDX_OK;
-    Value *x = m.x->in[0];
+    Value *x = m.x;
     Dim c = x->type.shape.dims[1];
     bool x_first = !sdx_nhwc_source(x) && c >= 0 && c <= 4 && attr_int(m.conv, "group", 1) == 1;
     in[0] = x_first ? x : sdx_nhwc_source(x);
     if (!in[0]) TRY(sdx_nhwc_turn(o, n, x, true, &in[0]));
-    in[1] = m.w->in[0];
+    in[1] = m.w;
     TRY(multipliers(o, &m, &in[2]));
     Node *y = sdx_opt_node(o, n, "sdx", "QConv", in, in[3] ? 4 : 3);
     if (!y) return failed(o);
