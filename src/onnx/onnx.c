@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "onnx/import.h"
+#include "onnx/ort_format.h"
 
 /* Files that are often given by mistake. */
 static const char *other_format(const char *p, size_t n)
@@ -13,7 +14,6 @@ static const char *other_format(const char *p, size_t n)
         const char *bytes, *text;
     } known[] = {
         { 0, "version https://git-lfs", "this is a Git LFS pointer; fetch the model itself with `git lfs pull`" },
-        { 4, "ORTM", "this is ONNX Runtime's own format (.ort), not ONNX" },
         { 4, "TFL3", "this is a TensorFlow Lite model, not ONNX" },
         { 0, "PK\3\4", "this is a zip archive (a PyTorch checkpoint?), not an ONNX model" },
         { 0, "<!DOCTYPE", "this is a web page, not an ONNX model" },
@@ -30,6 +30,8 @@ static const char *other_format(const char *p, size_t n)
 /* Bytes that are no ONNX model may be something known; the check comes last, as any bytes may begin a model. */
 static sdx_status read_proto(Proto *p, const Buf *bytes, PModel *proto, Err *err)
 {
+    if (sdx_is_ort_format(bytes->data, bytes->nbytes))
+        return sdx_ort_format_model(p, bytes->data, bytes->nbytes, proto, err);
     Err own = { 0 };
     sdx_status status = sdx_proto_model(p, bytes->data, bytes->nbytes, proto, &own);
     if (status == SDX_OK && !proto->graph)

@@ -87,6 +87,12 @@ OrtStatus *sdx_ort_AddExternalInitializers(OrtSessionOptions *o, const char *con
                                            size_t n);
 OrtStatus *sdx_ort_AddExternalInitializersFromFilesInMemory(OrtSessionOptions *o, const char *const *names,
                                                             char *const *buffers, const size_t *lengths, size_t n);
+OrtStatus *sdx_ort_CreateExternalInitializerInfo(const char *path, int64_t offset, size_t nbytes,
+                                                 OrtExternalInitializerInfo **out);
+void sdx_ort_ReleaseExternalInitializerInfo(OrtExternalInitializerInfo *i);
+const char *sdx_ort_ExternalInitializerInfo_GetFilePath(const OrtExternalInitializerInfo *i);
+int64_t sdx_ort_ExternalInitializerInfo_GetFileOffset(const OrtExternalInitializerInfo *i);
+size_t sdx_ort_ExternalInitializerInfo_GetByteSize(const OrtExternalInitializerInfo *i);
 
 /* io_binding.c */
 OrtStatus *sdx_ort_CreateIoBinding(OrtSession *s, OrtIoBinding **out);
@@ -115,6 +121,13 @@ void sdx_ort_ReleaseKeyValuePairs(OrtKeyValuePairs *kv);
 OrtStatus *sdx_ort_Logger_LogMessage(const OrtLogger *l, int severity, const char *text, const char *file, int line,
                                      const char *function);
 OrtStatus *sdx_ort_Logger_GetLoggingSeverityLevel(const OrtLogger *l, int *out);
+
+/* lora.c */
+OrtStatus *sdx_ort_CreateLoraAdapterFromArray(const void *bytes, size_t nbytes, OrtAllocator *allocator,
+                                              OrtLoraAdapter **out);
+OrtStatus *sdx_ort_CreateLoraAdapter(const char *path, OrtAllocator *allocator, OrtLoraAdapter **out);
+void sdx_ort_ReleaseLoraAdapter(OrtLoraAdapter *a);
+OrtStatus *sdx_ort_RunOptionsAddActiveLoraAdapter(OrtRunOptions *o, const OrtLoraAdapter *a);
 
 /* memory.c */
 OrtStatus *sdx_ort_CreateMemoryInfo_V2(const char *name, int device_type, uint32_t vendor_id, int32_t device_id,
@@ -182,6 +195,7 @@ OrtStatus *sdx_ort_SessionEndProfiling(OrtSession *s, OrtAllocator *a, char **ou
 OrtStatus *sdx_ort_SessionGetProfilingStartTimeNs(const OrtSession *s, uint64_t *out);
 OrtStatus *sdx_ort_Run(OrtSession *s, const OrtRunOptions *ro, const char *const *in_names, const OrtValue *const *in,
                        size_t n_in, const char *const *out_names, size_t n_out, OrtValue **out);
+OrtStatus *sdx_ort_SessionReleaseCapturedGraph(OrtSession *s, int id);
 
 /* ort_status.c */
 OrtStatus *sdx_ort_CreateStatus(OrtErrorCode code, const char *text);
@@ -213,6 +227,16 @@ OrtStatus *sdx_ort_GetValueCount(const OrtValue *v, size_t *out);
 OrtStatus *sdx_ort_GetValue(const OrtValue *v, int i, OrtAllocator *a, OrtValue **out);
 OrtStatus *sdx_ort_CreateValue(const OrtValue *const *in, size_t n, int type, OrtValue **out);
 
+/* placement.c */
+OrtStatus *sdx_ort_Session_GetEpGraphAssignmentInfo(const OrtSession *s, const OrtEpAssignedSubgraph *const **out,
+                                                    size_t *n);
+OrtStatus *sdx_ort_EpAssignedSubgraph_GetEpName(const OrtEpAssignedSubgraph *g, const char **out);
+OrtStatus *sdx_ort_EpAssignedSubgraph_GetNodes(const OrtEpAssignedSubgraph *g, const OrtEpAssignedNode *const **out,
+                                               size_t *n);
+OrtStatus *sdx_ort_EpAssignedNode_GetName(const OrtEpAssignedNode *n, const char **out);
+OrtStatus *sdx_ort_EpAssignedNode_GetDomain(const OrtEpAssignedNode *n, const char **out);
+OrtStatus *sdx_ort_EpAssignedNode_GetOperatorType(const OrtEpAssignedNode *n, const char **out);
+
 /* providers.c */
 OrtStatus *sdx_ort_SetCurrentGpuDeviceId(int id);
 OrtStatus *sdx_ort_GetCurrentGpuDeviceId(int *id);
@@ -240,6 +264,11 @@ OrtStatus *sdx_ort_RunOptionsSetTerminate(OrtRunOptions *o);
 OrtStatus *sdx_ort_RunOptionsUnsetTerminate(OrtRunOptions *o);
 OrtStatus *sdx_ort_AddRunConfigEntry(OrtRunOptions *o, const char *key, const char *value);
 const char *sdx_ort_GetRunConfigEntry(const OrtRunOptions *o, const char *key);
+OrtStatus *sdx_ort_RunOptionsEnableProfiling(OrtRunOptions *o, const char *prefix);
+OrtStatus *sdx_ort_RunOptionsDisableProfiling(OrtRunOptions *o);
+void sdx_ort_RunOptionsSetSyncStream(OrtRunOptions *o, void *stream);
+void *sdx_ort_SyncStream_GetHandle(void *stream);
+void sdx_ort_ReleaseSyncStream(void *stream);
 
 /* session_options.c */
 OrtStatus *sdx_ort_CreateSessionOptions(OrtSessionOptions **out);
@@ -277,6 +306,30 @@ OrtStatus *sdx_ort_SetGlobalCustomCreateThreadFn(OrtThreadingOptions *t, void *f
 OrtStatus *sdx_ort_SetGlobalCustomThreadCreationOptions(OrtThreadingOptions *t, void *user);
 OrtStatus *sdx_ort_SetGlobalCustomJoinThreadFn(OrtThreadingOptions *t, void *fn);
 OrtStatus *sdx_ort_CloneSessionOptions(const OrtSessionOptions *in, OrtSessionOptions **out);
+
+/* sparse_value.c */
+OrtStatus *sdx_ort_CreateSparseTensorAsOrtValue(OrtAllocator *a, const int64_t *dims, size_t rank, int type,
+                                                OrtValue **out);
+OrtStatus *sdx_ort_CreateSparseTensorWithValuesAsOrtValue(const OrtMemoryInfo *info, void *data, const int64_t *dims,
+                                                          size_t rank, const int64_t *values_dims, size_t values_rank,
+                                                          int type, OrtValue **out);
+OrtStatus *sdx_ort_FillSparseTensorCoo(OrtValue *v, const OrtMemoryInfo *info, const int64_t *dims, size_t rank,
+                                       const void *values, const int64_t *data, size_t n);
+OrtStatus *sdx_ort_FillSparseTensorCsr(OrtValue *v, const OrtMemoryInfo *info, const int64_t *dims, size_t rank,
+                                       const void *values, const int64_t *inner, size_t n_inner, const int64_t *outer,
+                                       size_t n_outer);
+OrtStatus *sdx_ort_FillSparseTensorBlockSparse(OrtValue *v, const OrtMemoryInfo *info, const int64_t *dims, size_t rank,
+                                               const void *values, const int64_t *index_dims, size_t index_rank,
+                                               const int32_t *data);
+OrtStatus *sdx_ort_UseCooIndices(OrtValue *v, int64_t *data, size_t n);
+OrtStatus *sdx_ort_UseCsrIndices(OrtValue *v, int64_t *inner, size_t n_inner, int64_t *outer, size_t n_outer);
+OrtStatus *sdx_ort_UseBlockSparseIndices(OrtValue *v, const int64_t *dims, size_t rank, int32_t *data);
+OrtStatus *sdx_ort_IsSparseTensor(const OrtValue *v, int *out);
+OrtStatus *sdx_ort_GetSparseTensorFormat(const OrtValue *v, int *out);
+OrtStatus *sdx_ort_GetSparseTensorValuesTypeAndShape(const OrtValue *v, OrtTensorTypeAndShapeInfo **out);
+OrtStatus *sdx_ort_GetSparseTensorValues(const OrtValue *v, const void **out);
+OrtStatus *sdx_ort_GetSparseTensorIndicesTypeShape(const OrtValue *v, int which, OrtTensorTypeAndShapeInfo **out);
+OrtStatus *sdx_ort_GetSparseTensorIndices(const OrtValue *v, int which, size_t *n, const void **out);
 
 /* string_value.c */
 OrtStatus *sdx_ort_FillStringTensor(OrtValue *v, const char *const *s, size_t len);

@@ -70,3 +70,33 @@ OrtStatus *sdx_ort_AddExternalInitializersFromFilesInMemory(OrtSessionOptions *o
     }
     return NULL;
 }
+
+/* -- where external data lies -------------------------------------------------------------------------------------- */
+
+struct OrtExternalInitializerInfo {
+    int64_t offset;
+    size_t nbytes;
+    char path[];
+};
+
+OrtStatus *sdx_ort_CreateExternalInitializerInfo(const char *path, int64_t offset, size_t nbytes,
+                                                 OrtExternalInitializerInfo **out)
+{
+    if (!path || !out) return sdx_ort_null("path or out");
+    size_t n = strlen(path) + 1;
+    OrtExternalInitializerInfo *info = sdx_alloc(&sdx_alloc_default, sizeof *info + n);
+    if (!info) return sdx_ort_no_memory();
+    info->offset = offset;
+    info->nbytes = nbytes;
+    memcpy(info->path, path, n);
+    *out = info;
+    return NULL;
+}
+
+void sdx_ort_ReleaseExternalInitializerInfo(OrtExternalInitializerInfo *i) { sdx_free(&sdx_alloc_default, i); }
+const char *sdx_ort_ExternalInitializerInfo_GetFilePath(const OrtExternalInitializerInfo *i)
+{
+    return i ? i->path : NULL;
+}
+int64_t sdx_ort_ExternalInitializerInfo_GetFileOffset(const OrtExternalInitializerInfo *i) { return i ? i->offset : 0; }
+size_t sdx_ort_ExternalInitializerInfo_GetByteSize(const OrtExternalInitializerInfo *i) { return i ? i->nbytes : 0; }

@@ -86,8 +86,15 @@ void sdx_ort_ReleaseIoBinding(OrtIoBinding *b)
     sdx_free(&sdx_alloc_default, b);
 }
 
-void sdx_ort_ClearBoundInputs(OrtIoBinding *b) { list_clear(&b->in); }
-void sdx_ort_ClearBoundOutputs(OrtIoBinding *b) { list_clear(&b->out); }
+void sdx_ort_ClearBoundInputs(OrtIoBinding *b)
+{
+    if (b) list_clear(&b->in);
+}
+
+void sdx_ort_ClearBoundOutputs(OrtIoBinding *b)
+{
+    if (b) list_clear(&b->out);
+}
 
 /* All memory is the host's: there is nothing to wait for. */
 OrtStatus *sdx_ort_SynchronizeBoundInputs(OrtIoBinding *b) { return b ? NULL : sdx_ort_null("binding"); }

@@ -95,7 +95,11 @@ OrtStatus *sdx_ort_MemoryInfoGetType(const OrtMemoryInfo *info, int *out)
     return info && out ? *out = info->type, NULL : sdx_ort_null("memory info or out");
 }
 
-void sdx_ort_MemoryInfoGetDeviceType(const OrtMemoryInfo *info, int *out) { *out = info->device_type; }
+void sdx_ort_MemoryInfoGetDeviceType(const OrtMemoryInfo *info, int *out)
+{
+    if (info && out) *out = info->device_type;
+}
+
 int sdx_ort_MemoryInfoGetDeviceMemType(const OrtMemoryInfo *info) { return info ? info->device_mem : 0; }
 uint32_t sdx_ort_MemoryInfoGetVendorId(const OrtMemoryInfo *info) { return info ? info->vendor_id : 0; }
 

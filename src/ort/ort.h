@@ -143,26 +143,38 @@ typedef struct OrtAsync OrtAsync;
 
 typedef struct OrtSession {
     Session *ses;
-    bool takes_scalars; /* an input of the model is one */
-    CustomOps *custom;  /* belongs to the model; NULL: none */
-    OrtEdit *edit;      /* model_editor.h; NULL: the session is final */
-    OrtAsync *async;    /* atomic; made by the first asynchronous run */
+    bool records_placement;
+    struct OrtEpAssignedSubgraph *placement; /* made when asked for */
+    bool takes_scalars;                      /* an input of the model is one */
+    CustomOps *custom;                       /* belongs to the model; NULL: none */
+    OrtEdit *edit;                           /* model_editor.h; NULL: the session is final */
+    OrtAsync *async;                         /* atomic; made by the first asynchronous run */
     OrtLogger log;
     OrtProfile *profile; /* NULL: not profiling */
     bool profile_ended;  /* written by the caller's wish; else at release */
 } OrtSession;
 
+/* What a sparse value has beside values and indices. */
+typedef struct OrtSparseForm {
+    int format;  /* 0 not told yet, 1 COO, 2 CSR, 4 blocks */
+    Datum outer; /* CSR: where rows begin; the indices of the datum are the inner ones then */
+} OrtSparseForm;
+
 typedef struct OrtValue {
     Datum d;
+    OrtSparseForm *form; /* of sparse values that callers make; NULL: COO */
 } OrtValue;
 
+typedef struct OrtLoraAdapter OrtLoraAdapter;
 typedef void (*OrtAsyncFn)(void *user, OrtValue **out, size_t n_out, OrtStatus *st);
 
 typedef struct OrtRunOptions {
     Arena arena;
     int cancel; /* atomic */
     int verbosity, severity;
-    const char *tag;
+    const OrtLoraAdapter **adapters;
+    int n_adapters, cap_adapters;
+    const char *tag, *profile_prefix; /* of runs with these options; NULL: the session's */
     OrtConfig *config;
     int n_config, cap_config;
 } OrtRunOptions;
@@ -176,6 +188,9 @@ typedef struct OrtPrepackedWeightsContainer OrtPrepackedWeightsContainer;
 typedef struct OrtIoBinding OrtIoBinding;
 typedef struct OrtThreadingOptions OrtThreadingOptions;
 typedef struct OrtEnvCreationOptions OrtEnvCreationOptions;
+typedef struct OrtEpAssignedSubgraph OrtEpAssignedSubgraph;
+typedef struct OrtEpAssignedNode OrtEpAssignedNode;
+typedef struct OrtExternalInitializerInfo OrtExternalInitializerInfo;
 typedef struct OrtHardwareDevice OrtHardwareDevice;
 typedef struct OrtEpDevice OrtEpDevice;
 typedef struct OrtDeviceEpIncompatibilityDetails OrtDeviceEpIncompatibilityDetails;
@@ -195,6 +210,9 @@ OrtStatus *sdx_ort_null(const char *what); /* "... is NULL" */
 char *sdx_ort_strdup(OrtAllocator *a, const char *s);
 /* A copy of a text as callers get them. */
 OrtStatus *sdx_ort_give_text(OrtAllocator *a, const char *text, char **out);
+/* A value over d, which it takes when it succeeds. */
+OrtStatus *sdx_ort_value_new(const Datum *d, OrtValue **out);
+void sdx_ort_form_free(OrtSparseForm *f); /* NULL is allowed */
 /* A new value that shares d's content; a borrowed tensor stays borrowed. */
 OrtStatus *sdx_ort_value_alias(const Datum *d, OrtValue **out);
 OrtStatus *sdx_ort_type_info(const SymTab *syms, const Type *t, OrtTypeInfo **out);
@@ -202,6 +220,7 @@ OrtStatus *sdx_ort_type_info(const SymTab *syms, const Type *t, OrtTypeInfo **ou
 OrtStatus *sdx_ort_value_copy(const Tensor *t, OrtAllocator *a, OrtValue **out);
 /* Fills out, whose names the caller frees. syms may be NULL. */
 OrtStatus *sdx_ort_shape_info(const SymTab *syms, const Type *t, OrtTensorTypeAndShapeInfo *out);
+OrtStatus *sdx_ort_shape_of(const Tensor *t, OrtTensorTypeAndShapeInfo **out);
 const void *sdx_ort_api(void); /* the function table */
 const void *sdx_ort_api_base(void);
 /* Keeps key and value in the arena; what ONNX Runtime refuses is refused. */
@@ -244,6 +263,9 @@ OrtStatus *sdx_ort_init_add(OrtSessionOptions *o, const OrtInit *init);
 OrtStatus *sdx_ort_file_add(OrtSessionOptions *o, const OrtFile *file);
 OrtStatus *sdx_ort_domain_add(OrtSessionOptions *o, const OrtCustomOpDomain *domain);
 void sdx_ort_edit_free(OrtEdit *e); /* NULL is allowed */
+/* Tensors of the adapters that o names: how many, and each. */
+size_t sdx_ort_lora_count(const OrtRunOptions *o);
+void sdx_ort_lora_fill(const OrtRunOptions *o, const char **names, const OrtValue **values);
 /* Waits for what RunAsync started; callbacks have returned. */
 void sdx_ort_async_finish(OrtSession *s);
 /* Adds a pair or replaces its value. false: out of memory. */

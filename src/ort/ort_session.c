@@ -52,6 +52,7 @@ void sdx_ort_ReleaseSession(OrtSession *s)
     sdx_ses_close(s->ses);
     sdx_ort_profile_destroy(s->profile);
     sdx_ort_edit_free(s->edit);
+    sdx_free(&sdx_alloc_default, s->placement);
     sdx_free(&sdx_alloc_default, s);
 }
 
@@ -194,6 +195,7 @@ static bool call_fill(Call *c, const OrtValue *const *in, size_t n_in, OrtValue 
     for (size_t i = 0; i < n_in; i++) c->in[i] = &in[i]->d;
     for (size_t i = 0; i < n_out; i++) {
         c->fresh[i] = out[i] || !ok ? NULL : sdx_alloc(&sdx_alloc_default, sizeof **c->fresh);
+        if (c->fresh[i]) c->fresh[i]->form = NULL;
         ok = ok && (out[i] || c->fresh[i]);
         c->out[i] = out[i] && is_buffer(out[i]) ? out[i]->d : (Datum){ .kind = DATUM_NONE };
         c->out[i].buf = NULL; /* a bound tensor's memory stays the value's own */
@@ -257,13 +259,17 @@ static sdx_status call_run(OrtSession *s, const OrtRunOptions *ro, Call *c, cons
                            const char *const *out_names, size_t n_out, Err *err)
 {
     RunOptions o = { .limits = { .cancel = ro ? &ro->cancel : NULL } };
-    if (!s->profile)
+    OrtProfile *own = ro && ro->profile_prefix ? sdx_ort_profile_create(ro->profile_prefix) : NULL;
+    OrtProfile *profile = own ? own : s->profile;
+    if (!profile)
         return sdx_ses_run_names(s->ses, in_names, c->in, (int)n_in, out_names, c->out, (int)n_out, ro ? &o : NULL,
                                  err);
-    o.trace = sdx_ort_profile_trace(s->profile);
+    o.trace = sdx_ort_profile_trace(profile);
     int64_t start = now_ns();
     sdx_status st = sdx_ses_run_names(s->ses, in_names, c->in, (int)n_in, out_names, c->out, (int)n_out, &o, err);
-    sdx_ort_profile_run(s->profile, start, now_ns());
+    sdx_ort_profile_run(profile, start, now_ns());
+    if (own) sdx_ort_profile_write(own);
+    sdx_ort_profile_destroy(own);
     return st;
 }
 
@@ -305,10 +311,10 @@ static OrtStatus *run_complaint(const OrtSession *s, const char *const *in_names
     return sdx_ort_fail(ORT_INVALID_ARGUMENT, "%s", ours);
 }
 
-OrtStatus *sdx_ort_Run(OrtSession *s, const OrtRunOptions *ro, const char *const *in_names, const OrtValue *const *in,
-                       size_t n_in, const char *const *out_names, size_t n_out, OrtValue **out)
+static OrtStatus *run_values(OrtSession *s, const OrtRunOptions *ro, const char *const *in_names,
+                             const OrtValue *const *in, size_t n_in, const char *const *out_names, size_t n_out,
+                             OrtValue **out)
 {
-    if (!s || (n_in && (!in_names || !in)) || !out_names || !out) return sdx_ort_null("session, names or values");
     if (ro && __atomic_load_n(&ro->cancel, __ATOMIC_RELAXED))
         return sdx_ort_fail(ORT_FAIL, "Exiting due to terminate flag being set to true.");
     if (n_in > RUN_MAX || n_out > RUN_MAX)
@@ -317,6 +323,8 @@ OrtStatus *sdx_ort_Run(OrtSession *s, const OrtRunOptions *ro, const char *const
         if (!out_names[i] || !*out_names[i]) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "output name cannot be empty");
     for (size_t i = 0; i < n_in; i++) {
         if (!in_names[i] || !*in_names[i]) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "input name cannot be empty");
+        if (in[i] && in[i]->form && in[i]->form->format != 1)
+            return sdx_ort_fail(ORT_NOT_IMPLEMENTED, "input %s: sparse inputs are taken in COO format", in_names[i]);
         if (!in[i]) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "NULL input supplied for input %s", in_names[i]);
     }
     Call c;
@@ -336,4 +344,39 @@ OrtStatus *sdx_ort_Run(OrtSession *s, const OrtRunOptions *ro, const char *const
     if (st == SDX_CANCELLED) return sdx_ort_fail(ORT_FAIL, "Exiting due to terminate flag being set to true.");
     if (st == SDX_INVALID_ARGUMENT) return run_complaint(s, in_names, in, n_in, out_names, n_out, &err);
     return sdx_ort_status(st, &err);
+}
+
+/* The adapters' tensors come after the caller's inputs. */
+static OrtStatus *run_adapted(OrtSession *s, const OrtRunOptions *ro, const char *const *in_names,
+                              const OrtValue *const *in, size_t n_in, const char *const *out_names, size_t n_out,
+                              OrtValue **out)
+{
+    size_t more = sdx_ort_lora_count(ro);
+    if (n_in > RUN_MAX || more > RUN_MAX) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "more than %d inputs", RUN_MAX);
+    const char **names = sdx_alloc(&sdx_alloc_default, (n_in + more + 1) * sizeof(void *));
+    const OrtValue **values = sdx_alloc(&sdx_alloc_default, (n_in + more + 1) * sizeof(void *));
+    OrtStatus *st = names && values ? NULL : sdx_ort_no_memory();
+    if (!st) {
+        for (size_t i = 0; i < n_in; i++) names[i] = in_names[i], values[i] = in[i];
+        sdx_ort_lora_fill(ro, names + n_in, values + n_in);
+        st = run_values(s, ro, names, values, n_in + more, out_names, n_out, out);
+    }
+    sdx_free(&sdx_alloc_default, names);
+    sdx_free(&sdx_alloc_default, values);
+    return st;
+}
+
+OrtStatus *sdx_ort_Run(OrtSession *s, const OrtRunOptions *ro, const char *const *in_names, const OrtValue *const *in,
+                       size_t n_in, const char *const *out_names, size_t n_out, OrtValue **out)
+{
+    if (!s || (n_in && (!in_names || !in)) || !out_names || !out) return sdx_ort_null("session, names or values");
+    if (ro && ro->n_adapters) return run_adapted(s, ro, in_names, in, n_in, out_names, n_out, out);
+    return run_values(s, ro, in_names, in, n_in, out_names, n_out, out);
+}
+
+/* Nothing is captured to be replayed. */
+OrtStatus *sdx_ort_SessionReleaseCapturedGraph(OrtSession *s, int id)
+{
+    if (!s) return sdx_ort_null("session");
+    return sdx_ort_fail(ORT_INVALID_ARGUMENT, "no provider has captured a graph %d", id);
 }

@@ -3,11 +3,11 @@
 #include "ort/entries.h"
 
 /* Takes d when it succeeds. */
-static OrtStatus *value_new(const Datum *d, OrtValue **out)
+OrtStatus *sdx_ort_value_new(const Datum *d, OrtValue **out)
 {
     OrtValue *v = sdx_alloc(&sdx_alloc_default, sizeof *v);
     if (!v) return sdx_ort_no_memory();
-    v->d = *d;
+    *v = (OrtValue){ .d = *d };
     *out = v;
     return NULL;
 }
@@ -27,7 +27,7 @@ OrtStatus *sdx_ort_CreateTensorWithDataAsOrtValue(const OrtMemoryInfo *info, voi
     if (need && !data) return sdx_ort_null("the data");
     if (need > nbytes)
         return sdx_ort_fail(ORT_INVALID_ARGUMENT, "not enough space: expected %zu, got %zu", need, nbytes);
-    return value_new(&(Datum){ .kind = DATUM_TENSOR, .t = t }, out);
+    return sdx_ort_value_new(&(Datum){ .kind = DATUM_TENSOR, .t = t }, out);
 }
 
 /* Memory of the caller's allocator, given back to it. */
@@ -79,7 +79,7 @@ OrtStatus *sdx_ort_CreateTensorAsOrtValue(OrtAllocator *a, const int64_t *shape,
         st = tensor_in(a, &d);
     }
     if (st) return st;
-    st = value_new(&d, out);
+    st = sdx_ort_value_new(&d, out);
     if (st) sdx_datum_clear(&d);
     return st;
 }
@@ -110,7 +110,7 @@ OrtStatus *sdx_ort_value_alias(const Datum *d, OrtValue **out)
         sdx_status code = sdx_datum_share(&shared, d, &sdx_alloc_default, &err);
         if (code != SDX_OK) return sdx_ort_status(code, &err);
     }
-    OrtStatus *st = value_new(&shared, out);
+    OrtStatus *st = sdx_ort_value_new(&shared, out);
     if (st && (d->kind != DATUM_TENSOR || d->buf)) sdx_datum_clear(&shared);
     return st;
 }
@@ -118,6 +118,7 @@ OrtStatus *sdx_ort_value_alias(const Datum *d, OrtValue **out)
 void sdx_ort_ReleaseValue(OrtValue *v)
 {
     if (v) sdx_datum_clear(&v->d);
+    if (v) sdx_ort_form_free(v->form);
     sdx_free(&sdx_alloc_default, v);
 }
 
@@ -290,7 +291,7 @@ OrtStatus *sdx_ort_CreateValue(const OrtValue *const *in, size_t n, int type, Or
     sdx_err_clear(&err);
     sdx_status code = type == MAP ? make_map(in, n, &d, &err) : make_sequence(in, n, &d, &err);
     OrtStatus *st = sdx_ort_status(code, &err);
-    if (!st) st = value_new(&d, out);
+    if (!st) st = sdx_ort_value_new(&d, out);
     if (st) sdx_datum_clear(&d);
     return st;
 }

@@ -85,3 +85,23 @@ const char *sdx_ort_GetRunConfigEntry(const OrtRunOptions *o, const char *key)
 {
     return o && key ? sdx_ort_config_get(o->config, o->n_config, key) : NULL;
 }
+
+/* Each run writes a profile of its own. */
+OrtStatus *sdx_ort_RunOptionsEnableProfiling(OrtRunOptions *o, const char *prefix)
+{
+    if (!o || !prefix) return sdx_ort_null("the run options or prefix");
+    char *copy = sdx_arena_strndup(&o->arena, prefix, strlen(prefix));
+    if (!copy) return sdx_ort_no_memory();
+    o->profile_prefix = copy;
+    return NULL;
+}
+
+OrtStatus *sdx_ort_RunOptionsDisableProfiling(OrtRunOptions *o)
+{
+    return o ? o->profile_prefix = NULL, NULL : sdx_ort_null("the run options");
+}
+
+/* There are no streams to set, nor objects to release. */
+void sdx_ort_RunOptionsSetSyncStream(OrtRunOptions *o, void *stream) { (void)o, (void)stream; }
+void *sdx_ort_SyncStream_GetHandle(void *stream) { return (void)stream, NULL; }
+void sdx_ort_ReleaseSyncStream(void *stream) { (void)stream; }

@@ -238,6 +238,7 @@ OrtStatus *sdx_ort_open(const OrtOrigin *from, OrtSession **out)
     OrtSession *s = sdx_alloc_zero(&sdx_alloc_default, sizeof *s);
     if (!s) return sdx_ort_no_memory();
     sdx_ort_log_session(&s->log, o);
+    s->records_placement = is_on(o, "session.record_ep_graph_assignment_info");
     sdx_ort_log(&s->log, 1, "Initializing session: %s", from->path ? from->path : "a model in memory");
     OrtStatus *st = take_given(&in);
     if (!st) st = session_fill(&in, s);

@@ -73,6 +73,13 @@ static void of_tensor(const Tensor *t, OrtTensorTypeAndShapeInfo *out)
     memcpy(out->dims, t->dims, sizeof out->dims);
 }
 
+/* The shape that it stands for. */
+static void of_sparse(const Sparse *s, OrtTensorTypeAndShapeInfo *out)
+{
+    *out = (OrtTensorTypeAndShapeInfo){ .dtype = s->values.t.dtype, .rank = s->rank };
+    memcpy(out->dims, s->dims, sizeof out->dims);
+}
+
 static OrtStatus *of_datum(const Datum *d, OrtTypeInfo **out)
 {
     static const TypeKind kinds[] = { [DATUM_NONE] = TYPE_OPTIONAL,
@@ -84,6 +91,7 @@ static OrtStatus *of_datum(const Datum *d, OrtTypeInfo **out)
     OrtStatus *st = NULL;
     if (!info) return sdx_ort_no_memory();
     if (d->kind == DATUM_TENSOR) of_tensor(&d->t, &info->tensor);
+    if (d->kind == DATUM_SPARSE) of_sparse(d->sparse, &info->tensor);
     if (d->kind == DATUM_SEQUENCE && d->seq->n) {
         st = of_datum(&d->seq->items[0], &info->of);
     } else if (d->kind == DATUM_SEQUENCE) {
@@ -110,10 +118,23 @@ OrtStatus *sdx_ort_GetTypeInfo(const OrtValue *v, OrtTypeInfo **out)
 OrtStatus *sdx_ort_GetTensorTypeAndShape(const OrtValue *v, OrtTensorTypeAndShapeInfo **out)
 {
     if (!v || !out) return sdx_ort_null("value or out");
-    if (v->d.kind != DATUM_TENSOR) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "the value is no tensor");
+    if (v->d.kind != DATUM_TENSOR && v->d.kind != DATUM_SPARSE)
+        return sdx_ort_fail(ORT_FAIL, "Argument is not a tensor or sparse tensor");
     OrtTensorTypeAndShapeInfo *info = sdx_alloc(&sdx_alloc_default, sizeof *info);
     if (!info) return sdx_ort_no_memory();
-    of_tensor(&v->d.t, info);
+    if (v->d.kind == DATUM_TENSOR)
+        of_tensor(&v->d.t, info);
+    else
+        of_sparse(v->d.sparse, info);
+    *out = info;
+    return NULL;
+}
+
+OrtStatus *sdx_ort_shape_of(const Tensor *t, OrtTensorTypeAndShapeInfo **out)
+{
+    OrtTensorTypeAndShapeInfo *info = sdx_alloc(&sdx_alloc_default, sizeof *info);
+    if (!info) return sdx_ort_no_memory();
+    of_tensor(t, info);
     *out = info;
     return NULL;
 }

@@ -109,6 +109,82 @@ static void initializers(void)
     ORT(ReleaseValue)(x);
 }
 
+/* An adapter with the parameter `two` = {10}, as ONNX Runtime's converter writes it. */
+static const uint8_t adapter[] = { 0x08, 0x00, 0x00, 0x00, 0x54, 0x4f, 0x52, 0x54, 0xe4, 0xff, 0xff, 0xff, 0x01, 0x00,
+                                   0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00,
+                                   0x01, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x14, 0x00, 0x04, 0x00,
+                                   0x08, 0x00, 0x0c, 0x00, 0x10, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x24, 0x00, 0x00, 0x00,
+                                   0x14, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00,
+                                   0x00, 0x00, 0x00, 0x00, 0x20, 0x41, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00,
+                                   0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x74, 0x77, 0x6f, 0x00 };
+
+static void adapters(void)
+{
+    float v[] = { 1, 2 };
+    OrtSession *s = session("<ir_version: 8, opset_import: [\"\": 17]>\n"
+                            "g (float[N] x, float[1] two = {2}) => (float[N] y) { y = Mul (x, two) }\n");
+    OrtValue *x = floats(v, 2), *y = NULL;
+    const OrtValue *in = x;
+    const char *in_name = "x", *out_name = "y";
+    OrtLoraAdapter *a = NULL;
+    OrtRunOptions *ro = NULL;
+    const void *data;
+    uint8_t bad[sizeof adapter];
+    refused(ORT(CreateLoraAdapterFromArray)(v, sizeof v, NULL, &a), ORT_FAIL, "valid lora parameter format");
+    for (size_t i = 0; i < sizeof adapter; i++) {
+        memcpy(bad, adapter, sizeof bad);
+        bad[i] ^= 0xff;
+        OrtStatus *st = ORT(CreateLoraAdapterFromArray)(bad, sizeof bad, NULL, &a);
+        if (!st) ORT(ReleaseLoraAdapter)(a);
+        ORT(ReleaseStatus)(st);
+    }
+    ok(ORT(CreateLoraAdapterFromArray)(adapter, sizeof adapter, NULL, &a));
+    ok(ORT(CreateRunOptions)(&ro));
+    ok(ORT(RunOptionsAddActiveLoraAdapter)(ro, a));
+    if (s) ok(ORT(Run)(s, ro, &in_name, &in, 1, &out_name, 1, &y));
+    if (y) {
+        ok(ORT(GetTensorData)(y, &data));
+        CHECK_FLOATS(data, ((float[]){ 10, 20 }), 2, 0);
+    }
+    ORT(ReleaseValue)(y);
+    ORT(ReleaseValue)(x);
+    ORT(ReleaseRunOptions)(ro);
+    ORT(ReleaseLoraAdapter)(a);
+    ORT(ReleaseSession)(s);
+}
+
+static void sparse(void)
+{
+    int64_t dense[] = { 2, 3 }, nnz = 2, coo[] = { 1, 5 }, inner[] = { 1, 2 }, outer[] = { 0, 1, 2 };
+    float v[] = { 7, 8 };
+    OrtValue *s = NULL;
+    OrtTensorTypeAndShapeInfo *info = NULL;
+    int format = 0;
+    size_t n = 0;
+    const void *data = NULL;
+    ok(ORT(CreateSparseTensorAsOrtValue)(allocator(), dense, 2, 1, &s));
+    ok(ORT(GetSparseTensorFormat)(s, &format));
+    CHECK_INT(format, 0);
+    refused(ORT(FillSparseTensorCoo)(s, &sdx_ort_cpu_info, &nnz, 1, v, coo, 3), ORT_INVALID_ARGUMENT, "3 indices");
+    ok(ORT(FillSparseTensorCoo)(s, &sdx_ort_cpu_info, &nnz, 1, v, coo, 2));
+    refused(ORT(FillSparseTensorCoo)(s, &sdx_ort_cpu_info, &nnz, 1, v, coo, 2), ORT_FAIL, "format");
+    ok(ORT(GetSparseTensorIndices)(s, 0, &n, &data));
+    CHECK_INT(((const int64_t *)data)[1], 5);
+    refused(ORT(GetSparseTensorIndices)(s, 1, &n, &data), ORT_FAIL, "format 1");
+    ok(ORT(GetSparseTensorValues)(s, &data));
+    CHECK_FLOATS(data, v, 2, 0);
+    ok(ORT(GetTensorTypeAndShape)(s, &info));
+    ok(ORT(GetTensorShapeElementCount)(info, &n));
+    CHECK_INT(n, 6);
+    ORT(ReleaseTensorTypeAndShapeInfo)(info);
+    ORT(ReleaseValue)(s);
+    ok(ORT(CreateSparseTensorWithValuesAsOrtValue)(&sdx_ort_cpu_info, v, dense, 2, &nnz, 1, 1, &s));
+    ok(ORT(UseCsrIndices)(s, inner, 2, outer, 3));
+    ok(ORT(GetSparseTensorIndices)(s, 2, &n, &data));
+    CHECK(data == outer && n == 3);
+    ORT(ReleaseValue)(s);
+}
+
 static pthread_mutex_t async_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t async_done = PTHREAD_COND_INITIALIZER;
 
@@ -239,6 +315,8 @@ void test_values(void)
     RUN(types);
     RUN(string_buffers);
     RUN(initializers);
+    RUN(adapters);
+    RUN(sparse);
     RUN(async_runs);
     RUN(registered_allocator);
     RUN(other_providers);
