@@ -185,7 +185,7 @@ typedef struct Run {
     int n_in, n_out;
     const Datum *const *in;
     Datum *const *out; /* static outputs have dtype, dims and data; others are made with sdx_run_output */
-    void *scratch; /* never NULL, so that offsets may be added where there is none */
+    void *scratch;     /* never NULL, so that offsets may be added where there is none */
     Pool *pool;
     RunEnv *env;
     Err *err;
