@@ -155,10 +155,15 @@ static sdx_status attr_settle(Text *t, PAttr *a, AttrType found, AttrType said)
     return SDX_OK;
 }
 
-/* name, name = value, name : type = value. value_needed false: the first form is allowed (parameters of functions). */
+/* name, name = value, name : type = value, @name. value_needed false: the first form is allowed (parameters of functions). */
 static sdx_status read_attr(Text *t, PAttr *a, bool value_needed)
 {
     AttrType said = ATTR_UNDEFINED, found;
+    if (sdx_text_take(t, "@")) { /* the function's own, under the same name */
+        TRY(sdx_text_name(t, &a->ref));
+        a->name = a->ref;
+        return SDX_OK;
+    }
     TRY(sdx_text_name(t, &a->name));
     if (sdx_text_take(t, ":")) TRY(read_attr_type(t, &said));
     if (!value_needed && !sdx_text_at(t, "=")) return SDX_OK;
