@@ -28,16 +28,7 @@ typedef enum AssertKind {
     INSIDE_WORD
 } AssertKind;
 
-typedef enum TermKind {
-    TERM_EMPTY,
-    TERM_CHAR,
-    TERM_FOLD,
-    TERM_CLASS,
-    TERM_ASSERT,
-    TERM_LIST,
-    TERM_CHOICE,
-    TERM_REPEAT
-} TermKind;
+typedef enum TermKind { TERM_CHAR, TERM_FOLD, TERM_CLASS, TERM_ASSERT, TERM_LIST, TERM_CHOICE, TERM_REPEAT } TermKind;
 
 typedef struct Term {
     TermKind kind;
@@ -264,9 +255,8 @@ static bool class_matches(const Class *set, uint32_t c)
 {
     bool has = class_has_exactly(set, c);
     if (!has && set->fold) {
-        uint32_t fold = sdx_unicode_fold(c);
-        has = class_has_exactly(set, fold) || class_has_exactly(set, sdx_unicode_upper(fold)) ||
-              class_has_exactly(set, sdx_unicode_upper(c)) || class_has_exactly(set, sdx_unicode_lower(c));
+        uint32_t fold = sdx_unicode_fold(c), upper = sdx_unicode_upper(fold);
+        has = class_has_exactly(set, fold) || (sdx_unicode_fold(upper) == fold && class_has_exactly(set, upper));
     }
     return has != set->negated;
 }
@@ -281,13 +271,13 @@ static int range_order(const void *a, const void *b)
 static sdx_status class_finish(Reader *r, Class *set)
 {
     int n = 0;
+    int given = set->n;
     for (size_t i = 0; set->fold && i < sizeof odd_cases / sizeof *odd_cases; i++)
-        for (uint32_t c = odd_cases[i].first; c <= odd_cases[i].last; c++)
-            for (int k = set->n - 1; k >= 0; k--)
-                if (set->ranges[k].first <= c && c <= set->ranges[k].last) {
-                    TRY(class_add(r, set, sdx_unicode_fold(c), sdx_unicode_fold(c)));
-                    break;
-                }
+        for (uint32_t c = odd_cases[i].first; c <= odd_cases[i].last; c++) {
+            bool has = set->categories & sdx_unicode_category(c);
+            for (int k = 0; k < given && !has; k++) has = set->ranges[k].first <= c && c <= set->ranges[k].last;
+            if (has) TRY(class_add(r, set, sdx_unicode_fold(c), sdx_unicode_fold(c)));
+        }
     if (set->n) qsort(set->ranges, (size_t)set->n, sizeof *set->ranges, range_order);
     for (int i = 0; i < set->n; i++) {
         Range *last = set->ranges + n - 1;
@@ -451,7 +441,8 @@ static sdx_status read_group(Reader *r, Term **out)
         TRY(read_flags(r, &group));
         if (!group) { /* the flags hold to the end of the group around */
             r->depth--;
-            return term_new(r, TERM_EMPTY, out);
+            *out = NULL;
+            return SDX_OK;
         }
     }
     TRY(read_choice(r, out));
@@ -472,7 +463,8 @@ static sdx_status read_escaped_term(Reader *r, Term **out)
     if (take(r, "B")) return term_assert(r, INSIDE_WORD, out);
     if (take(r, "Q")) {
         r->literal = true;
-        return term_new(r, TERM_EMPTY, out);
+        *out = NULL;
+        return SDX_OK;
     }
     if (more(r) && strchr("dDsSwWpP", *r->p) && *r->p) {
         TRY(class_new(r, out));
@@ -493,13 +485,14 @@ static sdx_status read_dot(Reader *r, Term **out)
     return class_finish(r, set);
 }
 
-/* {n}, {n,} or {n,m} at p; anything else is no repeat, and leaves the reader where it is. */
+/* {n}, {n,} or {n,m} at p, without leading zeros; anything else is no repeat, and leaves the reader where it is. */
 static bool read_counts(Reader *r, int *min, int *max)
 {
     const char *p = r->p + 1;
     int v[2] = { -1, -1 }, n = 0;
     for (;; n++) {
         for (; p < r->end && digit_of(*p, 10) >= 0; p++) {
+            if (v[n] == 0) return false;
             if (v[n] < 0) v[n] = 0;
             if (v[n] <= REGEX_MAX_REPEAT) v[n] = v[n] * 10 + digit_of(*p, 10);
         }
@@ -529,55 +522,64 @@ static bool read_repeat(Reader *r, int *min, int *max)
     return true;
 }
 
+/* One thing that can be repeated. *out NULL: flags, or the beginning of literal text. */
 static sdx_status read_atom(Reader *r, Term **out)
 {
-    const char *at = r->p;
     uint32_t c;
-    int min, max;
-    if (r->literal) {
-        TRY(read_char(r, &c));
-        return term_char(r, c, out);
+    if (!r->literal) {
+        if (take(r, "(")) return read_group(r, out);
+        if (take(r, "[")) return read_class(r, out);
+        if (take(r, ".")) return read_dot(r, out);
+        if (take(r, "^")) return term_assert(r, r->flags & LINES ? AT_LINE_START : AT_TEXT_START, out);
+        if (take(r, "$")) return term_assert(r, r->flags & LINES ? AT_LINE_END : AT_TEXT_END, out);
+        if (take(r, "\\")) return read_escaped_term(r, out);
     }
-    if (read_repeat(r, &min, &max)) return bad_at(r, at, "nothing to repeat");
-    if (take(r, "(")) return read_group(r, out);
-    if (take(r, "[")) return read_class(r, out);
-    if (take(r, ".")) return read_dot(r, out);
-    if (take(r, "^")) return term_assert(r, r->flags & LINES ? AT_LINE_START : AT_TEXT_START, out);
-    if (take(r, "$")) return term_assert(r, r->flags & LINES ? AT_LINE_END : AT_TEXT_END, out);
-    if (take(r, "\\")) return read_escaped_term(r, out);
     TRY(read_char(r, &c));
     return term_char(r, c, out);
+}
+
+/* Wraps the term before, if a repeat comes. */
+static sdx_status read_repeated(Reader *r, Term **last, bool last_repeats, bool *took)
+{
+    const char *at = r->p;
+    int min, max;
+    Term *t;
+    *took = read_repeat(r, &min, &max);
+    if (!*took) return SDX_OK;
+    take(r, "?");
+    if (!last) return bad_at(r, at, "nothing to repeat");
+    if (last_repeats) return bad_at(r, at, "a repeat of a repeat");
+    if (min > REGEX_MAX_REPEAT || max > REGEX_MAX_REPEAT || (max >= 0 && max < min))
+        return bad_at(r, at, "a repeat of more than 1000, or of no range");
+    TRY(term_new(r, TERM_REPEAT, &t));
+    t->min = min;
+    t->max = max;
+    t->child = *last;
+    *last = t;
+    return SDX_OK;
 }
 
 static sdx_status read_list(Reader *r, Term **out)
 {
     TRY(term_new(r, TERM_LIST, out));
-    Term **tail = &(*out)->child;
+    Term **tail = &(*out)->child, **last = NULL;
+    bool repeats = false, took;
     while (more(r)) {
         if (r->literal && take(r, "\\E")) {
-            r->literal = false;
+            r->literal = repeats = false;
             continue;
         }
         if (!r->literal && (next_is(r, "|") || next_is(r, ")"))) break;
-        Term *t, *repeat;
-        TRY(read_atom(r, &t));
-        if (r->literal && take(r, "\\E")) r->literal = false;
-        const char *at = r->p;
-        int min, max;
-        if (read_repeat(r, &min, &max)) {
-            take(r, "?");
-            if (min > REGEX_MAX_REPEAT || max > REGEX_MAX_REPEAT || (max >= 0 && max < min))
-                return bad_at(r, at, "a repeat of more than 1000, or of no range");
-            TRY(term_new(r, TERM_REPEAT, &repeat));
-            repeat->min = min;
-            repeat->max = max;
-            repeat->child = t;
-            t = repeat;
-            at = r->p;
-            if (read_repeat(r, &min, &max)) return bad_at(r, at, "a repeat of a repeat");
+        TRY(read_repeated(r, last, repeats, &took));
+        repeats = took;
+        if (!took) {
+            Term *t;
+            TRY(read_atom(r, &t));
+            if (!t) continue;
+            last = tail;
+            *tail = t;
         }
-        *tail = t;
-        tail = &t->next;
+        tail = &(*last)->next;
     }
     return SDX_OK;
 }
@@ -666,7 +668,6 @@ static sdx_status write_term(Writer *w, const Term *t)
     if (++w->visits > 8 * REGEX_MAX_STATES)
         return sdx_fail(w->err, SDX_LIMIT_BYTES, "the pattern's repeats multiply beyond reason");
     switch (t->kind) {
-    case TERM_EMPTY: return SDX_OK;
     case TERM_CHAR: return write_instr(w, (Instr){ .code = OP_CHAR, .x = t->value }, NULL);
     case TERM_FOLD: return write_instr(w, (Instr){ .code = OP_FOLD, .x = t->value }, NULL);
     case TERM_CLASS: return write_instr(w, (Instr){ .code = OP_CLASS, .set = t->set }, NULL);
