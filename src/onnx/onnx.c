@@ -27,16 +27,18 @@ static const char *other_format(const char *p, size_t n)
     return n ? NULL : "it is empty";
 }
 
-/* Bytes that are no ONNX model may be something known; the check comes last, as any bytes may begin a model. */
+/* Bytes that are no ONNX model may be another format, or something known; the check comes last, as any bytes may begin a model. */
 static sdx_status read_proto(Proto *p, const Buf *bytes, PModel *proto, Err *err)
 {
-    if (sdx_is_ort_format(bytes->data, bytes->nbytes))
-        return sdx_ort_format_model(p, bytes->data, bytes->nbytes, proto, err);
     Err own = { 0 };
     sdx_status status = sdx_proto_model(p, bytes->data, bytes->nbytes, proto, &own);
     if (status == SDX_OK && !proto->graph)
         status = sdx_fail(&own, SDX_INVALID_MODEL, "it has no graph: this is not an ONNX model");
     if (status == SDX_OK) return SDX_OK;
+    if (status == SDX_INVALID_MODEL && sdx_is_ort_format(bytes->data, bytes->nbytes)) {
+        *proto = (PModel){ .graph = NULL };
+        return sdx_ort_format_model(p, bytes->data, bytes->nbytes, proto, err);
+    }
     const char *other = status == SDX_INVALID_MODEL ? other_format(bytes->data, bytes->nbytes) : NULL;
     return sdx_fail(err, status, "%s", other ? other : own.text);
 }
