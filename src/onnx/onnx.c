@@ -27,7 +27,8 @@ static const char *other_format(const char *p, size_t n)
     return n ? NULL : "it is empty";
 }
 
-/* Bytes that are no ONNX model may be another format, or something known; the check comes last, as any bytes may begin a model. */
+/* Bytes that are no ONNX model may be another format, or something known; that comes last, as any bytes may begin a
+ * model. */
 static sdx_status read_proto(Proto *p, const Buf *bytes, PModel *proto, Err *err)
 {
     Err own = { 0 };

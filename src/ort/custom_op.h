@@ -13,6 +13,7 @@ typedef struct OrtKernelContext OrtKernelContext;
 typedef struct OrtShapeInferContext OrtShapeInferContext;
 typedef struct OrtKernelInfo OrtKernelInfo;
 typedef struct OrtCustomOp OrtCustomOp;
+typedef struct OrtOp OrtOp;
 
 /* Layout of the ABI; version says how far a caller's own may be read. */
 struct OrtCustomOp {

@@ -167,6 +167,9 @@ OrtStatus *sdx_ort_ModelMetadataLookupCustomMetadataMap(const OrtModelMetadata *
                                                         char **out);
 OrtStatus *sdx_ort_ModelMetadataGetCustomMetadataMapKeys(const OrtModelMetadata *m, OrtAllocator *a, char ***keys,
                                                          int64_t *n);
+OrtStatus *sdx_ort_GetCompatibilityInfoFromModel(const char *path, const char *provider, OrtAllocator *a, char **out);
+OrtStatus *sdx_ort_GetCompatibilityInfoFromModelBytes(const void *data, size_t nbytes, const char *provider,
+                                                      OrtAllocator *a, char **out);
 
 /* ort_session.c */
 OrtStatus *sdx_ort_CreateSession(const OrtEnv *env, const char *path, const OrtSessionOptions *o, OrtSession **out);

@@ -4,6 +4,14 @@
 
 #include "ort/model_editor.h"
 
+/* custom_invoke.c */
+OrtStatus *sdx_ort_CreateOp(const OrtKernelInfo *info, const char *name, const char *domain, int version,
+                            const char **constraints, const int *types, int n_constraints,
+                            const OrtOpAttr *const *attrs, int n_attrs, int n_in, int n_out, OrtOp **out);
+OrtStatus *sdx_ort_InvokeOp(const OrtKernelContext *c, const OrtOp *op, const OrtValue *const *in, int n_in,
+                            OrtValue *const *out, int n_out);
+void sdx_ort_ReleaseOp(OrtOp *op);
+
 /* model_editor.c */
 void sdx_ort_ReleaseValueInfo(OrtValueInfo *v);
 OrtStatus *sdx_ort_GetValueInfoName(const OrtValueInfo *v, const char **out);

@@ -83,3 +83,50 @@ OrtStatus *sdx_ort_ModelMetadataGetCustomMetadataMapKeys(const OrtModelMetadata 
     *n = model->n_metadata;
     return NULL;
 }
+
+/* -- compiled models ----------------------------------------------------------------------------------------------- */
+
+/* What a compiled model says for a provider: entry "ep_compatibility_info.<provider>"; NULL: nothing. */
+static OrtStatus *compatibility(Source *src, const char *provider, OrtAllocator *a, char **out)
+{
+    static const char prefix[] = "ep_compatibility_info.";
+    ImportOptions io = { .load = LOAD_MAP };
+    Model *m = NULL;
+    Err err = { 0 };
+    sdx_status st = sdx_onnx_import(&sdx_alloc_default, src, &io, &m, &err);
+    if (st != SDX_OK) return sdx_ort_status(st, &err);
+    OrtStatus *fail = NULL;
+    *out = NULL;
+    for (int i = 0; i < m->n_metadata && !fail && !*out; i++) {
+        const char *key = m->metadata[i].key;
+        if (strncmp(key, prefix, sizeof prefix - 1) == 0 && strcmp(key + sizeof prefix - 1, provider) == 0)
+            fail = sdx_ort_give_text(a, m->metadata[i].value, out);
+    }
+    sdx_model_destroy(m);
+    return fail;
+}
+
+OrtStatus *sdx_ort_GetCompatibilityInfoFromModel(const char *path, const char *provider, OrtAllocator *a, char **out)
+{
+    Source src;
+    Err err = { 0 };
+    if (!path || !provider || !*provider || !a || !out)
+        return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Invalid argument provided to GetCompatibilityInfoFromModel.");
+    sdx_status st = sdx_source_path(&src, &sdx_alloc_default, path, &err);
+    if (st != SDX_OK) return sdx_ort_status(st, &err);
+    OrtStatus *fail = compatibility(&src, provider, a, out);
+    sdx_source_fini(&src);
+    return fail;
+}
+
+OrtStatus *sdx_ort_GetCompatibilityInfoFromModelBytes(const void *data, size_t nbytes, const char *provider,
+                                                      OrtAllocator *a, char **out)
+{
+    Source src;
+    if (!data || !nbytes || !provider || !*provider || !a || !out)
+        return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Invalid argument provided to GetCompatibilityInfoFromModelBytes.");
+    sdx_source_memory(&src, &sdx_alloc_default, data, nbytes);
+    OrtStatus *fail = compatibility(&src, provider, a, out);
+    sdx_source_fini(&src);
+    return fail;
+}

@@ -19,7 +19,7 @@ typedef struct OrtNode {
     const char **in, **out;
     size_t n_in, n_out;
     OrtOpAttr **attrs;
-    size_t n_attrs;
+    size_t n_attrs, n_borrowed; /* one of them is 0: the node's own, or another's */
 } OrtNode;
 
 typedef struct OrtGraph {

@@ -85,7 +85,7 @@ static void write_node(WireOut *o, const OrtNode *n)
 {
     size_t mark = o->total;
     sdx_out_string(o, 7, n->domain);
-    for (size_t i = n->n_attrs; i-- > 0;) write_attr(o, n->attrs[i]);
+    for (size_t i = n->n_attrs + n->n_borrowed; i-- > 0;) write_attr(o, n->attrs[i]);
     sdx_out_string(o, 4, n->op_type);
     sdx_out_string(o, 3, n->name);
     write_names(o, 2, n->out, n->n_out);

@@ -115,8 +115,6 @@ typedef struct OrtSessionOptions {
     const OrtCustomOpDomain **domains;
     int n_domains, cap_domains;
     OrtLogger log; /* severity -1: the environment's; fn NULL: the environment's */
-    const void *weights;
-    size_t weights_nbytes;
 } OrtSessionOptions;
 
 typedef struct OrtTensorTypeAndShapeInfo {

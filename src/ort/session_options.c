@@ -290,8 +290,6 @@ OrtStatus *sdx_ort_CloneSessionOptions(const OrtSessionOptions *in, OrtSessionOp
     o->has_no_mem_pattern = in->has_no_mem_pattern;
     o->execution_mode = in->execution_mode;
     o->log = in->log;
-    o->weights = in->weights;
-    o->weights_nbytes = in->weights_nbytes;
     if (in->optimized_path) st = keep_text(o, in->optimized_path, &o->optimized_path);
     if (!st && in->profile_prefix) st = keep_text(o, in->profile_prefix, &o->profile_prefix);
     for (int i = 0; !st && i < in->n_dims; i++)

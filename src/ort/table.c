@@ -12,23 +12,16 @@ typedef void (*OrtFn)(void);
     {                                                                                                                  \
         return sdx_ort_fail(ORT_NOT_IMPLEMENTED, "%s is not supported by this version of Sardonyx", #name);            \
     }
-#define ORT_VALUE(name)
 #include "ort/ort_api.def"
 #undef ORT_HAVE
 #undef ORT_STATUS
-#undef ORT_VALUE
-
-/* Entries without a status: releases do nothing, getters give zero or NULL. */
-static void *missing_value(void) { return NULL; }
 
 static const OrtFn table[] = {
 #define ORT_HAVE(name) (OrtFn) sdx_ort_##name,
 #define ORT_STATUS(name) (OrtFn) missing_##name,
-#define ORT_VALUE(name) (OrtFn) missing_value,
 #include "ort/ort_api.def"
 #undef ORT_HAVE
 #undef ORT_STATUS
-#undef ORT_VALUE
 };
 _Static_assert(sizeof table / sizeof *table == 428, "the table of API version 31 has 428 entries");
 

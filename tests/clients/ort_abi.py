@@ -32,7 +32,7 @@ class Runtime:
         if not table:
             raise RuntimeError("%s has no API version %d" % (path, version))
         with open(os.path.join(ROOT, "src", "ort", "ort_api.def"), encoding="utf-8") as f:
-            names = re.findall(r"^ORT_(?:HAVE|STATUS|VALUE)\((\w+)\)", f.read(), re.M)
+            names = re.findall(r"^ORT_(?:HAVE|STATUS)\((\w+)\)", f.read(), re.M)
         self.entries = {name: i for i, name in enumerate(names)}
         self.table = C.cast(table, C.POINTER(P))
         self.env = self.out("CreateEnv", 3, b"client")

@@ -23,7 +23,7 @@ def read(path):
 
 
 def entries():
-    return re.findall(r"^ORT_(HAVE|STATUS|VALUE)\((\w+)\)", read(os.path.join(ORT, "ort_api.def")), re.M)
+    return re.findall(r"^ORT_(HAVE|STATUS)\((\w+)\)", read(os.path.join(ORT, "ort_api.def")), re.M)
 
 
 def split(params):

@@ -6,17 +6,15 @@
 #include <string.h>
 
 #include "onnx/onnx.h"
-#include "ort/entries_custom.h"
+#include "ort/entries_model.h"
 #include "tests/harness.h"
 
 enum {
 #define ORT_HAVE(name) AT_##name,
 #define ORT_STATUS(name) AT_##name,
-#define ORT_VALUE(name) AT_##name,
 #include "ort/ort_api.def"
 #undef ORT_HAVE
 #undef ORT_STATUS
-#undef ORT_VALUE
 };
 
 typedef struct OrtApiBase {

@@ -5,6 +5,9 @@ static float factor;
 static int n_alive;
 
 /* Twice: x times the attribute `times`, made by the first version of the interface. */
+static OrtOp *elu;
+static OrtOpAttr *elu_alpha;
+
 static void *twice_create(const OrtCustomOp *op, const void *api, const OrtKernelInfo *info)
 {
     (void)op;
@@ -23,6 +26,13 @@ static void *twice_create(const OrtCustomOp *op, const void *api, const OrtKerne
     n = sizeof name;
     ok(ORT(KernelInfo_GetInputName)(info, 0, name, &n));
     CHECK_STR(name, "x");
+    refused(ORT(CreateOp)(info, "NoSuchOp", "", 17, NULL, NULL, 0, NULL, 0, 2, 1, &elu), ORT_NOT_IMPLEMENTED,
+            "NoSuchOp");
+    float alpha = 1;
+    ok(ORT(CreateOpAttr)("alpha", &alpha, 1, 3, &elu_alpha));
+    const OrtOpAttr *attrs[] = { elu_alpha };
+    ok(ORT(CreateOp)(info, "Elu", "", 17, NULL, NULL, 0, attrs, 1, 1, 1, &elu));
+    ORT(ReleaseOpAttr)(elu_alpha);
     n_alive++;
     return &factor;
 }
@@ -45,6 +55,8 @@ static void twice_compute(void *kernel, OrtKernelContext *c)
     ok(ORT(KernelContext_GetOutput)(c, 0, x->d.t.dims, (size_t)x->d.t.rank, &y));
     ok(ORT(GetTensorData)(x, &from));
     ok(ORT(GetTensorMutableData)(y, &to));
+    ok(ORT(InvokeOp)(c, elu, &x, 1, &y, 1)); /* of positive numbers, the same */
+    CHECK_FLOATS(to, from, x->d.t.dims[0], 0);
     for (int64_t i = 0; i < x->d.t.dims[0]; i++) ((float *)to)[i] = ((const float *)from)[i] * factor;
 }
 
@@ -192,6 +204,7 @@ static void numbers(void)
     ORT(ReleaseSession)(s);
     CHECK_INT(n_alive, 0);
     ORT(ReleaseModelMetadata)(m);
+    ORT(ReleaseOp)(elu);
     ORT(ReleaseCustomOpDomain)(domain);
     ORT(ReleaseValue)(x);
 }

@@ -1,6 +1,5 @@
 /* Building models, adding to them, and writing them optimized. */
 #include "client.h"
-#include "ort/entries_model.h"
 
 enum {
 #define SUB_edit(kind, name) EDIT_##name,
