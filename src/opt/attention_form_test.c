@@ -1,0 +1,63 @@
+#include "tests/pass_case.h"
+
+#define IO "g (float[2,3,L,4] q, float[2,3,K,4] k, float[2,3,K,5] v) => (y) "
+#define KT "t = Transpose <perm = [0,1,3,2]> (k) "
+
+PASS_CASE(divided, "attention_form",
+          IO "<float c = {2}> { " KT "s = MatMul(q, t) d = Div(s, c) p = Softmax <axis = -1> (d) y = MatMul(p, v) }",
+          IO "{ y = Attention <scale = 0.5> (q, k, v) }")
+PASS_CASE(factors_before, "attention_form",
+          IO "<float c = {0.5}> { a = Mul(q, c) b = Mul(k, c) t = Transpose <perm = [0,1,3,2]> (b) "
+             "s = MatMul(a, t) p = Softmax <axis = 3> (s) y = MatMul(p, v) }",
+          IO "{ y = Attention <scale = 0.25> (q, k, v) }")
+PASS_CASE(mask_added, "attention_form",
+          "g (float[2,3,L,4] q, float[2,3,K,4] k, float[2,3,K,5] v, float[2,1,1,K] m) => (y) <float c = {0.5}> { " KT
+          "s = MatMul(q, t) d = Mul(s, c) e = Add(d, m) p = Softmax <axis = -1> (e) y = MatMul(p, v) }",
+          "g (float[2,3,L,4] q, float[2,3,K,4] k, float[2,3,K,5] v, float[2,1,1,K] m) => (y) "
+          "{ y = Attention <scale = 0.5> (q, k, v, m) }")
+PASS_CASE(mask_chosen, "attention_form",
+          "g (float[2,3,L,4] q, float[2,3,K,4] k, float[2,3,K,5] v, bool[L,K] c, float[K] m) => (y) "
+          "<float low = {-10000}> { " KT "s = MatMul(q, t) w = Where(c, s, low) e = Add(m, w) "
+          "p = Softmax <axis = -1> (e) y = MatMul(p, v) }",
+          "g (float[2,3,L,4] q, float[2,3,K,4] k, float[2,3,K,5] v, bool[L,K] c, float[K] m) => (y) "
+          "<float low = {-10000}, float zero = {0}> { w = Where(c, zero, low) e = Add(m, w) "
+          "y = Attention <scale = 1.0> (q, k, v, e) }")
+PASS_CASE(flat, "attention_flat",
+          "g (float[2,L,12] a, float[2,K,12] b, float[2,K,12] c) => (y) "
+          "<int64[4] h = {0, 0, 3, 4}, int64[3] f = {0, 0, 12}, float c2 = {2}> { "
+          "a4 = Reshape(a, h) b4 = Reshape(b, h) c4 = Reshape(c, h) q = Transpose <perm = [0,2,1,3]> (a4) "
+          "t = Transpose <perm = [0,2,3,1]> (b4) v = Transpose <perm = [0,2,1,3]> (c4) s = MatMul(q, t) d = Div(s, c2) "
+          "p = Softmax <axis = -1> (d) o = MatMul(p, v) o4 = Transpose <perm = [0,2,1,3]> (o) y = Reshape(o4, f) }",
+          "g (float[2,L,12] a, float[2,K,12] b, float[2,K,12] c) => (y) "
+          "{ y = Attention <q_num_heads = 3, kv_num_heads = 3, scale = 0.5> (a, b, c) }")
+
+PASS_KEEPS(scores_read, "attention_form",
+           "g (float[2,3,L,4] q, float[2,3,K,4] k, float[2,3,K,5] v) => (y, s) { " KT
+           "s = MatMul(q, t) p = Softmax <axis = -1> (s) y = MatMul(p, v) }")
+PASS_KEEPS(mask_of_one_key, "attention_form",
+           "g (float[2,3,L,4] q, float[2,3,K,4] k, float[2,3,K,5] v, float[L,1] m) => (y) { " KT
+           "s = MatMul(q, t) e = Add(s, m) p = Softmax <axis = -1> (e) y = MatMul(p, v) }")
+PASS_KEEPS(mask_scaled, "attention_form",
+           "g (float[2,3,L,4] q, float[2,3,K,4] k, float[2,3,K,5] v, float[K] m) => (y) <float c = {0.5}> { " KT
+           "s = MatMul(q, t) e = Add(s, m) d = Mul(e, c) p = Softmax <axis = -1> (d) y = MatMul(p, v) }")
+PASS_KEEPS(mask_enlarges, "attention_form",
+           "g (float[1,3,L,4] q, float[1,3,K,4] k, float[1,3,K,5] v, float[2,1,1,K] m) => (y) { " KT
+           "s = MatMul(q, t) e = Add(s, m) p = Softmax <axis = -1> (e) y = MatMul(p, v) }")
+PASS_KEEPS(other_axis, "attention_form", IO "{ " KT "s = MatMul(q, t) p = Softmax <axis = 2> (s) y = MatMul(p, v) }")
+PASS_KEEPS(negative_scale, "attention_form",
+           IO "<float c = {-2}> { " KT "s = MatMul(q, t) d = Mul(s, c) p = Softmax <axis = -1> (d) y = MatMul(p, v) }")
+
+SUITE(attention_form_test)
+{
+    RUN(divided);
+    RUN(factors_before);
+    RUN(mask_added);
+    RUN(mask_chosen);
+    RUN(flat);
+    RUN(scores_read);
+    RUN(mask_of_one_key);
+    RUN(mask_scaled);
+    RUN(mask_enlarges);
+    RUN(other_axis);
+    RUN(negative_scale);
+}
