@@ -1,11 +1,10 @@
 /* Convolution and pooling.
  *
- * For y = conv(x, w), dx spreads dy over the windows, which ConvTranspose does, and dw convolves x with dy, batch and
- * channels having changed places: the step from one element of dw to the next is the dilation, and dy is dilated by the
- * stride. */
+ * For y = conv(x, w), dx spreads dy over the windows, which ConvTranspose does, or for strides of 1 a convolution with the
+ * kernel turned round; dw is a matrix product of dy and the windows of x laid out. */
 #include "train/vjp.h"
 
-enum { AXES = SDX_MAX_RANK };
+enum { AXES = SDX_MAX_RANK, MAX_TAPS = 64 };
 
 /* Windows over n spatial axes, those after batch and channels. */
 typedef struct Windows {
@@ -78,6 +77,35 @@ static Value *swapped(Vjp *g, Value *v, int rank)
     return sdx_vjp_with(g, "Transpose", &v, 1, &VJP_INTS("perm", perm, rank), 1);
 }
 
+/* Where windows lie one beside the other, dx is a convolution too: with the kernel turned round, its channels exchanged. */
+static Value *convolved_back(Vjp *g, const Windows *s, Value *d, Value *w)
+{
+    int64_t pads[2 * AXES], from[AXES], to[AXES], step[AXES], perm[SDX_MAX_RANK];
+    int n = s->n, rank = n + 3;
+    for (int i = 0; i < n; i++) {
+        int64_t reach = s->dilations[i] * (size_of(w, i + 2) - 1);
+        if (size_of(w, i + 2) < 1 || s->strides[i] != 1 || s->begins[i] > reach || s->ends[i] > reach) return NULL;
+        pads[i] = reach - s->begins[i];
+        pads[n + i] = reach - s->ends[i];
+        from[i] = -1, to[i] = INT64_MIN, step[i] = -1;
+    }
+    if (rank > SDX_MAX_RANK) return NULL;
+    /* [M, C/g, ...] as [g, M/g, C/g, ...], then [C, M/g, ...] */
+    Value *list[] = { w, sdx_vjp_list(g, from, n), sdx_vjp_list(g, to, n), sdx_vjp_list(g, s->axes, n),
+                      sdx_vjp_list(g, step, n) };
+    Value *turned = sdx_vjp_with(g, "Slice", list, 5, NULL, 0), *tail = sdx_vjp_shape(g, w, 1, -1);
+    Value *head = sdx_vjp_list(g, (int64_t[]){ s->group, -1 }, 2), *rest = sdx_vjp_list(g, (int64_t[]){ -1 }, 1);
+    turned = sdx_vjp_op(g, "Reshape", turned, sdx_vjp_concat(g, (Value *[]){ head, tail }, 2, 0), NULL);
+    for (int i = 0; i < rank; i++) perm[i] = i == 1 || i == 2 ? 3 - i : i;
+    turned = sdx_vjp_with(g, "Transpose", &turned, 1, &VJP_INTS("perm", perm, rank), 1);
+    tail = sdx_vjp_shape(g, turned, 2, -1);
+    turned = sdx_vjp_op(g, "Reshape", turned, sdx_vjp_concat(g, (Value *[]){ rest, tail }, 2, 0), NULL);
+    Attr attrs[] = { VJP_INTS("dilations", s->dilations, n), VJP_INTS("pads", pads, 2 * n),
+                     VJP_INT("group", s->group) };
+    Value *dx = sdx_vjp_with(g, "Conv", (Value *[]){ d, turned }, 2, attrs, 3);
+    return s->pads ? padded(g, s, dx, neg(g, s->pads)) : dx;
+}
+
 /* x [N, C, ...] as [C/g, g N, ...]: the groups side by side, each with its batch for channels. */
 static Value *batch_as_channels(Vjp *g, const Windows *s, Value *x, int rank)
 {
@@ -94,10 +122,12 @@ static Value *batch_as_channels(Vjp *g, const Windows *s, Value *x, int rank)
     return sdx_vjp_reshape(g, v, to);
 }
 
-/* The adjoint of w [M, C/g, ...] where windows of x give rise to d [N, M, ...]. */
-static Value *weights_back(Vjp *g, const Windows *s, Value *x, Value *d, Value *w, int rank)
+/* For kernels that are large, or of unknown size: dw convolves x with d, batch and channels having changed places. The step
+ * from one element of dw to the next is the dilation, and d is dilated by the stride. */
+static Value *weights_by_windows(Vjp *g, const Windows *s, Value *x, Value *d, Value *w)
 {
     int64_t pads[2 * AXES];
+    int rank = s->n + 2;
     for (int i = 0; i < s->n; i++) pads[i] = s->begins[i], pads[s->n + i] = s->ends[i];
     Attr attrs[] = { VJP_INTS("strides", s->dilations, s->n), VJP_INTS("dilations", s->strides, s->n),
                      VJP_INTS("pads", pads, 2 * s->n), VJP_INT("group", s->group) };
@@ -106,6 +136,51 @@ static Value *weights_back(Vjp *g, const Windows *s, Value *x, Value *d, Value *
     /* Elements behind the last window make it larger than w. */
     Value *cut[] = { all, sdx_vjp_list(g, s->zeros, s->n), sdx_vjp_shape(g, w, 2, -1), sdx_vjp_list(g, s->axes, s->n) };
     return sdx_vjp_with(g, "Slice", cut, 4, NULL, 0);
+}
+
+/* [N, C, ...] as [N, groups, C / groups, elements] */
+static Value *as_rows(Vjp *g, const Windows *s, Value *v)
+{
+    Value *one = sdx_vjp_list(g, (int64_t[]){ -1 }, 1);
+    Value *channels = sdx_vjp_shape(g, v, 1, 2), *groups = sdx_vjp_list(g, &s->group, 1);
+    Value *shape[] = { sdx_vjp_shape(g, v, 0, 1), groups, over(g, channels, groups), one };
+    return sdx_vjp_op(g, "Reshape", v, sdx_vjp_concat(g, shape, 4, 0), NULL);
+}
+
+/* The adjoint of w [M, C/g, ...] where windows of x give rise to d [N, M, ...]. For each element of the kernel, the elements
+ * of x that it met, times d, summed over all places: one product, with the elements of the kernel one below the other. */
+static Value *weights_back(Vjp *g, const Windows *s, Value *x, Value *d, Value *w)
+{
+    int64_t tap[AXES] = { 0 }, pads[2 * AXES], n_taps = 1;
+    bool pad = false;
+    for (int i = 0; i < s->n; i++) {
+        int64_t k = size_of(w, i + 2);
+        if (k < 1 || n_taps > MAX_TAPS / k) return weights_by_windows(g, s, x, d, w);
+        n_taps *= k;
+        pads[i] = s->begins[i], pads[s->n + i] = s->ends[i];
+        pad = pad || pads[i] || pads[s->n + i];
+    }
+    if (pad) x = padded(g, s, x, sdx_vjp_list(g, pads, 2 * s->n));
+    Value *axes = sdx_vjp_list(g, s->axes, s->n), *strides = sdx_vjp_list(g, s->strides, s->n);
+    Value *length = mul(g, minus_one(g, sdx_vjp_shape(g, d, 2, -1)), strides); /* from the first window to the last */
+    Value **rows = sdx_vjp_room(g, (int)n_taps);
+    for (int64_t t = 0; t < n_taps && rows; t++) {
+        int64_t from[AXES], next[AXES];
+        for (int i = 0; i < s->n; i++) from[i] = tap[i] * s->dilations[i], next[i] = from[i] + 1;
+        Value *list[] = { x, sdx_vjp_list(g, from, s->n), add(g, length, sdx_vjp_list(g, next, s->n)), axes, strides };
+        rows[t] = as_rows(g, s, sdx_vjp_with(g, "Slice", list, 5, NULL, 0));
+        for (int i = s->n - 1; i >= 0 && ++tap[i] == size_of(w, i + 2); i--) tap[i] = 0;
+    }
+    if (!rows) return NULL;
+    static const int64_t last_two[] = { 0, 1, 3, 2 }, order[] = { 0, 3, 2, 1 }, batch[] = { 0 };
+    Value *columns = as_rows(g, s, d);
+    columns = sdx_vjp_with(g, "Transpose", &columns, 1, &VJP_INTS("perm", last_two, 4), 1);
+    Value *all = sdx_vjp_concat(g, rows, (int)n_taps, 2);
+    Value *dw = sdx_vjp_reduce(g, "ReduceSum", sdx_vjp_op(g, "MatMul", all, columns, NULL), batch, 1, false);
+    /* [g, taps * C/g, M/g] as [g, taps, C/g, M/g] */
+    Value *shape[] = { sdx_vjp_list(g, (int64_t[]){ s->group, n_taps, -1 }, 3), sdx_vjp_shape(g, dw, 2, 3) };
+    dw = sdx_vjp_op(g, "Reshape", dw, sdx_vjp_concat(g, shape, 2, 0), NULL);
+    return sdx_vjp_reshape_like(g, sdx_vjp_with(g, "Transpose", &dw, 1, &VJP_INTS("perm", order, 4), 1), w);
 }
 
 static void give_bias(Vjp *g, int i, int rank)
@@ -121,8 +196,11 @@ void sdx_back_conv(Vjp *g)
     int rank = sdx_vjp_rank(g, in(g, 0));
     Windows s;
     if (!windows_read(g, &s, rank, sdx_vjp_shape(g, w, 2, -1))) return;
-    if (sdx_vjp_wants(g, 0)) sdx_vjp_give(g, 0, spread(g, &s, d, w));
-    if (sdx_vjp_wants(g, 1)) sdx_vjp_give(g, 1, weights_back(g, &s, s.x, d, w, rank));
+    if (sdx_vjp_wants(g, 0)) {
+        Value *dx = convolved_back(g, &s, d, w);
+        sdx_vjp_give(g, 0, dx ? dx : spread(g, &s, d, w));
+    }
+    if (sdx_vjp_wants(g, 1)) sdx_vjp_give(g, 1, weights_back(g, &s, s.x, d, w));
     give_bias(g, 2, rank);
 }
 
@@ -148,7 +226,7 @@ void sdx_back_convtranspose(Vjp *g)
         Value *cut[] = { all, sdx_vjp_list(g, s.zeros, s.n), sdx_vjp_shape(g, x, 2, -1), sdx_vjp_list(g, s.axes, s.n) };
         sdx_vjp_give(g, 0, sdx_vjp_with(g, "Slice", cut, 4, NULL, 0));
     }
-    if (sdx_vjp_wants(g, 1)) sdx_vjp_give(g, 1, weights_back(g, &s, d, x, w, rank));
+    if (sdx_vjp_wants(g, 1)) sdx_vjp_give(g, 1, weights_back(g, &s, d, x, w));
     give_bias(g, 2, rank);
 }
 
