@@ -261,6 +261,19 @@ typedef struct sdx_dim {
     int64_t size;
 } sdx_dim;
 
+/* A weight in place of the model's: a tensor of the same type and shape. */
+typedef struct sdx_initializer {
+    const char *name;
+    const sdx_value *value; /* retained with its memory by the session */
+} sdx_initializer;
+
+/* A file of external data in memory. */
+typedef struct sdx_file {
+    const char *name; /* as the model names it */
+    const void *data; /* stays until the session's last release */
+    size_t nbytes;
+} sdx_file;
+
 typedef enum sdx_severity {
     SDX_LOG_VERBOSE = 0,
     SDX_LOG_INFO = 1,
@@ -286,6 +299,10 @@ typedef struct sdx_session_options {
     const sdx_host_alloc *allocator;
     void (*log)(void *user, sdx_severity severity, const char *text);
     void *log_user;
+    const sdx_initializer *initializers; /* each must be one of the model's */
+    size_t n_initializers;
+    const sdx_file *files; /* looked for before the folder of external data */
+    size_t n_files;
 } sdx_session_options;
 
 /* Fills in the defaults. */

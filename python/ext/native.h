@@ -38,6 +38,7 @@ typedef struct SessionObject {
     PyObject_HEAD sdx_session *session;
     PyObject *source;      /* the model's bytes, borrowed by the session; NULL for files */
     Py_buffer bytes;       /* of source */
+    PyObject *files;       /* memoryviews of external data in memory, borrowed too */
     PyObject *path;        /* as given, or None */
     PyObject *input_index; /* name -> position among inputs, then overridable initializers */
     PyObject *output_index;

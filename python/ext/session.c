@@ -13,6 +13,8 @@ typedef struct OpenArgs {
     sdx_session_options options;
     const char **disabled, **providers;
     sdx_dim *dims;
+    sdx_initializer *initializers;
+    sdx_file *files;
 } OpenArgs;
 
 static void open_args_free(OpenArgs *a)
@@ -20,6 +22,8 @@ static void open_args_free(OpenArgs *a)
     PyMem_Free(a->disabled);
     PyMem_Free(a->providers);
     PyMem_Free(a->dims);
+    PyMem_Free(a->initializers);
+    PyMem_Free(a->files);
 }
 
 /* NULL-terminated; *out stays NULL for an empty list. The texts belong to the list's elements. */
@@ -53,6 +57,50 @@ static int dims_of(PyObject *dict, OpenArgs *a)
         if (!d->symbol || PyErr_Occurred()) return -1;
     }
     a->options.dims = a->dims;
+    return 0;
+}
+
+static int initializers_of(PyObject *dict, OpenArgs *a)
+{
+    Py_ssize_t at = 0;
+    PyObject *name, *value;
+    a->initializers = PyMem_Calloc((size_t)PyDict_Size(dict) + 1, sizeof *a->initializers);
+    if (!a->initializers) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    while (PyDict_Next(dict, &at, &name, &value)) {
+        sdx_initializer *i = &a->initializers[a->options.n_initializers++];
+        i->name = PyUnicode_AsUTF8AndSize(name, NULL);
+        i->value = sdx_py_value_get(value);
+        if (!i->name || !i->value) return -1;
+    }
+    a->options.initializers = a->initializers;
+    return 0;
+}
+
+/* The memoryviews in s->files keep the memory where it is after the buffers are let go. */
+static int files_of(PyObject *dict, OpenArgs *a, SessionObject *s)
+{
+    Py_ssize_t at = 0;
+    PyObject *name, *value;
+    a->files = PyMem_Calloc((size_t)PyDict_Size(dict) + 1, sizeof *a->files);
+    s->files = PyList_New(0);
+    if (!a->files) PyErr_NoMemory();
+    if (!a->files || !s->files) return -1;
+    while (PyDict_Next(dict, &at, &name, &value)) {
+        Py_buffer bytes;
+        sdx_file *f = &a->files[a->options.n_files++];
+        PyObject *view = PyMemoryView_FromObject(value);
+        int rc = view ? PyList_Append(s->files, view) : -1;
+        Py_XDECREF(view);
+        if (rc < 0 || PyObject_GetBuffer(view, &bytes, PyBUF_SIMPLE) < 0) return -1;
+        f->data = bytes.buf;
+        f->nbytes = (size_t)bytes.len;
+        PyBuffer_Release(&bytes);
+        if (!(f->name = PyUnicode_AsUTF8AndSize(name, NULL))) return -1;
+    }
+    a->options.files = a->files;
     return 0;
 }
 
@@ -144,6 +192,7 @@ static void session_dealloc(PyObject *obj)
     Py_XDECREF(s->input_index);
     Py_XDECREF(s->output_index);
     Py_XDECREF(s->path);
+    Py_XDECREF(s->files);
     if (s->source) PyBuffer_Release(&s->bytes);
     Py_XDECREF(s->source);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
@@ -154,11 +203,12 @@ static void session_dealloc(PyObject *obj)
 static int session_fill(SessionObject *s, PyObject *args)
 {
     const char *external_dir;
-    PyObject *path, *shown, *data, *settings, *dims, *disabled, *providers;
+    PyObject *path, *shown, *data, *settings, *dims, *disabled, *providers, *initializers, *files;
     int profile;
     OpenArgs a = { .source = SDX_SOURCE_INIT };
-    if (!PyArg_ParseTuple(args, "OOOO!O!O!O!zp", &path, &shown, &data, &PyDict_Type, &settings, &PyDict_Type, &dims,
-                          &PyList_Type, &disabled, &PyList_Type, &providers, &external_dir, &profile))
+    if (!PyArg_ParseTuple(args, "OOOO!O!O!O!O!O!zp", &path, &shown, &data, &PyDict_Type, &settings, &PyDict_Type, &dims,
+                          &PyList_Type, &disabled, &PyList_Type, &providers, &PyDict_Type, &initializers, &PyDict_Type,
+                          &files, &external_dir, &profile))
         return -1;
     s->path = Py_NewRef(shown);
     s->brief_bytes = -1;
@@ -173,6 +223,8 @@ static int session_fill(SessionObject *s, PyObject *args)
     sdx_session_options_init(&a.options);
     int rc = settings_of(settings, &a.options);
     if (rc == 0) rc = dims_of(dims, &a);
+    if (rc == 0) rc = initializers_of(initializers, &a);
+    if (rc == 0) rc = files_of(files, &a, s);
     if (rc == 0) rc = texts_of(disabled, &a.disabled);
     if (rc == 0) rc = texts_of(providers, &a.providers);
     a.options.disabled = a.disabled;
@@ -188,7 +240,8 @@ static int session_fill(SessionObject *s, PyObject *args)
 }
 
 /* Session(path: bytes | None, shown_path, data: buffer | None, settings: dict[str, str], dims: dict[str, int],
- *         disabled: list[str], providers: list[str], external_dir: str | None, profile: bool) */
+ *         disabled: list[str], providers: list[str], initializers: dict[str, Value], files: dict[str, buffer],
+ *         external_dir: str | None, profile: bool) */
 static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     (void)kwargs;

@@ -81,7 +81,7 @@ class SessionOptions(_Entries):
 
     _what = "SessionOptions"
     __slots__ = (
-        "_config", "_dims", "_denotations", "_initializers", "_libraries", "_provider_list", "_cancelled",
+        "_config", "_dims", "_denotations", "_initializers", "_files", "_provider_list", "_cancelled",
         "_intra_op_num_threads", "_inter_op_num_threads", "_graph_optimization_level", "_execution_mode",
         "_execution_order", "_log_severity_level", "_log_verbosity_level", "_logid", "_enable_cpu_mem_arena",
         "_enable_mem_pattern", "_enable_mem_reuse", "_enable_profiling", "_profile_file_prefix",
@@ -111,8 +111,8 @@ class SessionOptions(_Entries):
         self._config: dict[str, str] = {}
         self._dims: dict[str, int] = {}
         self._denotations: dict[str, int] = {}
-        self._initializers: dict = {}
-        self._libraries: list[str] = []
+        self._initializers: dict[str, _native.Value] = {}
+        self._files: dict[str, memoryview] = {}
         self._provider_list: list[tuple[str, dict]] = []
         self._cancelled = False
 
@@ -134,6 +134,8 @@ class SessionOptions(_Entries):
 
     def add_initializer(self, name: str, value) -> None:
         """Replaces a weight of the model by an OrtValue; no copy is made."""
+        if not isinstance(value, _native.Value):
+            raise TypeError(f"initializer {name}: an OrtValue is needed, not {type(value).__name__}")
         self._initializers[_str(name)] = value
 
     def add_external_initializers(self, names, values) -> None:
@@ -144,8 +146,11 @@ class SessionOptions(_Entries):
             self.add_initializer(name, value)
 
     def add_external_initializers_from_files_in_memory(self, names, buffers, lengths) -> None:
-        """Contents of external data files, by file name. Not supported yet."""
-        raise make(Fail, "external data files cannot be given in memory yet: use add_external_initializers")
+        """Contents of the files with the model's external data, by file name; the buffers are read where they are."""
+        if not len(names) == len(buffers) == len(lengths):
+            raise RuntimeError(f"{len(names)} names, {len(buffers)} buffers and {len(lengths)} lengths")
+        for name, buffer, length in zip(names, buffers, lengths):
+            self._files[_str(name)] = memoryview(buffer).cast("B")[:length]
 
     def register_custom_ops_library(self, path: str) -> None:
         """Custom operators of a shared library. Not supported yet."""
@@ -179,7 +184,9 @@ class SessionOptions(_Entries):
         self._cancelled = _bool(cancel)
 
     def __getstate__(self):
-        return {n: getattr(self, n) for n in self.__slots__ if hasattr(self, n)}
+        state = {n: getattr(self, n) for n in self.__slots__ if hasattr(self, n)}
+        state["_files"] = {n: bytes(b) for n, b in self._files.items()}
+        return state
 
     def __setstate__(self, state):
         for name, value in state.items():
@@ -187,7 +194,7 @@ class SessionOptions(_Entries):
 
     def __copy__(self):
         other = type(self)()
-        for name, value in self.__getstate__().items():
+        for name, value in ((n, getattr(self, n)) for n in self.__slots__ if hasattr(self, n)):
             object.__setattr__(other, name, value.copy() if isinstance(value, (dict, list)) else value)
         return other
 

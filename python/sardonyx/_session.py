@@ -7,7 +7,7 @@ import os
 import warnings
 
 from . import _native, _providers
-from ._errors import Fail, ModelLoadCanceled, NotImplemented, make
+from ._errors import Fail, ModelLoadCanceled, make
 from ._options import SessionOptions
 from ._values import IOBinding, OrtValue, OrtValueVector
 
@@ -65,20 +65,12 @@ def _open(path, data, options: SessionOptions, names: list[str], disabled: list[
     for key, value in config.items():
         if key.startswith("sardonyx.") and key != "sardonyx.level":
             settings[key[len("sardonyx.") :]] = value
-    is_ort = config.get("session.load_model_format", "").upper() == "ORT"
-    if is_ort or (not config.get("session.load_model_format") and path and str(path).lower().endswith(".ort")):
-        raise make(NotImplemented, f"Load model from {path} failed:the ORT format is not read, ONNX is")
-    if options._initializers:
-        data, path = _with_initializers(path, data, options), None
     folder = config.get("session.model_external_initializers_file_folder_path") or None
     return _native.Session(
         os.fsencode(path) if path is not None else None, path, data, settings, options._dims, disabled,
-        [_providers.AVAILABLE[n] for n in names], folder, options.enable_profiling,
+        [_providers.AVAILABLE[n] for n in names], options._initializers, options._files, folder,
+        options.enable_profiling,
     )  # fmt: skip
-
-
-def _with_initializers(path, data, options):
-    raise make(NotImplemented, "add_initializer is not supported yet")
 
 
 def _known_rewrites(names) -> list[str]:

@@ -112,3 +112,13 @@ def overridable() -> bytes:
         "g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {10, 20}> { y = Add(x, w) }"
     )
     return model.SerializeToString()
+
+
+def external() -> bytes:
+    """y = x + w, where w are two floats in the file w.bin, behind one that is skipped."""
+    w = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[2], data_location=TensorProto.EXTERNAL)
+    for key, value in (("location", "w.bin"), ("offset", "4"), ("length", "8")):
+        w.external_data.add(key=key, value=value)
+    ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [2]) for n in "xy"]
+    graph = helper.make_graph([helper.make_node("Add", ["x", "w"], ["y"])], "external", ports[:1], ports[1:], [w])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()

@@ -53,9 +53,9 @@ sdx_type *sdx_api_type(Arena *a, const SymTab *syms, const Type *t);
 
 /* Turns public options into internal ones; arrays live in a. Host pool and allocator are kept in s. */
 sdx_status sdx_api_options(sdx_session *s, const sdx_session_options *o, SessionOptions *out, Err *err);
-/* Reads the model behind a public source. survey may be NULL. */
-sdx_status sdx_api_import(const Alloc *a, const sdx_source *source, const SessionOptions *o, const ImportSurvey *survey,
-                          Buf **kept, Model **out, Err *err);
+/* Reads the model behind a public source. options (for the files in memory; NULL: none) and survey may be NULL. */
+sdx_status sdx_api_import(const Alloc *a, const sdx_source *source, const sdx_session_options *options,
+                          const SessionOptions *o, const ImportSurvey *survey, Buf **kept, Model **out, Err *err);
 
 sdx_status sdx_api_run_options(const sdx_run_options *o, RunOptions *out, RunTrace *trace, Err *err);
 

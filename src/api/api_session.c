@@ -34,8 +34,32 @@ static sdx_status import_memory(const Alloc *a, const sdx_source *source, Import
     return st;
 }
 
-sdx_status sdx_api_import(const Alloc *a, const sdx_source *source, const SessionOptions *o, const ImportSurvey *survey,
-                          Buf **kept, Model **out, Err *err)
+/* Where external data may lie: memory, then folders. */
+typedef struct Files {
+    const sdx_session_options *options;
+    const sdx_source *source;
+    const Alloc *alloc;
+} Files;
+
+static sdx_status files_open(void *user, const char *location, Source *out, Err *err)
+{
+    const Files *f = user;
+    for (size_t i = 0; i < f->options->n_files; i++) {
+        const sdx_file *file = &f->options->files[i];
+        if (!file->name || strcmp(file->name, location) != 0) continue;
+        sdx_source_memory(out, f->alloc, file->data, file->nbytes);
+        return SDX_OK;
+    }
+    char dir[SDX_PATH_MAX], real[SDX_PATH_MAX];
+    const char *dirs[] = { dir, real }, *given[] = { f->source->external_dir };
+    if (given[0]) return sdx_source_under(out, f->alloc, given, 1, location, err);
+    if (!f->source->path || !sdx_path_dir(f->source->path, dir) || !sdx_path_real_dir(f->source->path, real))
+        return sdx_fail(err, SDX_INVALID_ARGUMENT, "%s: no bytes were given for this file", location);
+    return sdx_source_under(out, f->alloc, dirs, 2, location, err);
+}
+
+sdx_status sdx_api_import(const Alloc *a, const sdx_source *source, const sdx_session_options *options,
+                          const SessionOptions *o, const ImportSurvey *survey, Buf **kept, Model **out, Err *err)
 {
     if (!source || source->struct_size != sizeof *source)
         return sdx_fail(err, SDX_INVALID_ARGUMENT, "source is NULL or its struct_size is not %zu", sizeof *source);
@@ -47,7 +71,12 @@ sdx_status sdx_api_import(const Alloc *a, const sdx_source *source, const Sessio
                          .dir = source->external_dir,
                          .max_nodes = o->max_nodes,
                          .custom_ops = o->custom_ops,
+                         .given = o->given,
+                         .n_given = o->n_given,
                          .survey = survey };
+    Files files = { options, source, a };
+    const ExternalOpener opener = { files_open, &files };
+    if (options && options->n_files) io.external = &opener;
     Source src;
     if (source->path) return sdx_onnx_import_path(a, source->path, &io, out, err);
     if (source->data) return import_memory(a, source, &io, kept, out, err);
@@ -130,12 +159,27 @@ static void session_log(const sdx_session *s, const sdx_session_options *o)
     }
 }
 
+/* The model keeps the memory of weights that were given. */
+static sdx_status own_given(Model *m, const sdx_session_options *options, const SessionOptions *o, Err *err)
+{
+    for (int i = 0; i < o->n_given; i++) {
+        Buf *b = options->initializers[i].value->d.buf;
+        if (!o->given[i].used)
+            return sdx_fail(err, SDX_INVALID_ARGUMENT, "the model has no initializer `%s`", o->given[i].name);
+        if (b) TRY(sdx_model_own(m, sdx_buf_retain(b), err));
+    }
+    return SDX_OK;
+}
+
 static sdx_status session_fill(sdx_session *s, const sdx_source *source, const sdx_session_options *options, Err *err)
 {
     SessionOptions o;
     Model *m = NULL;
     TRY(sdx_api_options(s, options, &o, err));
-    TRY(sdx_api_import(o.alloc ? o.alloc : &sdx_alloc_default, source, &o, NULL, &s->bytes, &m, err));
+    TRY(sdx_api_import(o.alloc ? o.alloc : &sdx_alloc_default, source, options, &o, NULL, &s->bytes, &m, err));
+    sdx_status st = own_given(m, options, &o, err);
+    if (st != SDX_OK) sdx_model_destroy(m);
+    TRY(st);
     TRY(sdx_ses_open(&m, &o, &s->ses, err));
     TRY(session_ports(s, sdx_ses_n_inputs(s->ses), sdx_ses_input, &s->inputs, &s->n_inputs, err));
     TRY(session_ports(s, sdx_ses_n_outputs(s->ses), sdx_ses_output, &s->outputs, &s->n_outputs, err));

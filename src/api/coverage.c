@@ -156,7 +156,7 @@ sdx_status sdx_model_coverage(const sdx_source *source, const sdx_session_option
     sdx_arena_init(&holder.arena, &sdx_alloc_default, 0);
     sdx_arena_init(&s.arena, &sdx_alloc_default, 0);
     sdx_status st = sdx_api_options(&holder, options, &o, &own);
-    if (st == SDX_OK) st = sdx_api_import(&sdx_alloc_default, source, &o, &survey, &holder.bytes, &m, &own);
+    if (st == SDX_OK) st = sdx_api_import(&sdx_alloc_default, source, options, &o, &survey, &holder.bytes, &m, &own);
     if (st == SDX_OK) st = sdx_ses_open(&m, &o, &ses, &own);
     if (st == SDX_OK)
         st = survey_match(&s, ses, &own);

@@ -98,6 +98,21 @@ static sdx_status options_dims(Arena *a, const sdx_session_options *o, SessionOp
     return SDX_OK;
 }
 
+static sdx_status options_given(Arena *a, const sdx_session_options *o, SessionOptions *out, Err *err)
+{
+    if (!o->n_initializers) return SDX_OK;
+    if (o->n_initializers > INT32_MAX) return sdx_fail(err, SDX_INVALID_ARGUMENT, "too many initializers");
+    TRY_MEM(out->given = sdx_arena_array(a, GivenInit, o->n_initializers), err);
+    for (size_t i = 0; i < o->n_initializers; i++) {
+        const sdx_initializer *g = &o->initializers[i];
+        if (!g->name || !g->value || g->value->d.kind != DATUM_TENSOR)
+            return sdx_fail(err, SDX_INVALID_ARGUMENT, "initializers[%zu]: needs a name and a tensor", i);
+        out->given[i] = (GivenInit){ .name = g->name, .t = g->value->d.t };
+    }
+    out->n_given = (int)o->n_initializers;
+    return SDX_OK;
+}
+
 static sdx_status options_cpu_level(const char *name, SessionOptions *out, Err *err)
 {
     if (!name) return SDX_OK;
@@ -130,6 +145,7 @@ sdx_status sdx_api_options(sdx_session *s, const sdx_session_options *o, Session
     out->keep_subnormals = o->keep_subnormals != 0;
     TRY(options_cpu_level(o->cpu_level, out, err));
     TRY(options_dims(&s->arena, o, out, err));
+    TRY(options_given(&s->arena, o, out, err));
     if (o->allocator) {
         s->allocator = (Alloc){ o->allocator->alloc, o->allocator->free, o->allocator->user };
         out->alloc = &s->allocator;

@@ -125,7 +125,7 @@ sdx_status sdx_model_optimize(const sdx_source *source, const sdx_session_option
     Model *m = NULL;
     sdx_arena_init(&holder.arena, &sdx_alloc_default, 0);
     sdx_status st = sdx_api_options(&holder, options, &o, err);
-    if (st == SDX_OK) st = sdx_api_import(&sdx_alloc_default, source, &o, NULL, &holder.bytes, &m, err);
+    if (st == SDX_OK) st = sdx_api_import(&sdx_alloc_default, source, options, &o, NULL, &holder.bytes, &m, err);
     if (st == SDX_OK) {
         OptOptions oo = { .level = o.level,
                           .disabled = o.disabled,
@@ -151,7 +151,7 @@ sdx_status sdx_model_print(const sdx_source *source, void (*write)(void *user, c
     Model *m = NULL;
     Buf *kept = NULL;
     sdx_ses_options_init(&o);
-    sdx_status st = sdx_api_import(&sdx_alloc_default, source, &o, NULL, &kept, &m, api_err(error));
+    sdx_status st = sdx_api_import(&sdx_alloc_default, source, NULL, &o, NULL, &kept, &m, api_err(error));
     if (st == SDX_OK) st = sdx_onnx_print(m, write, user, api_err(error));
     sdx_model_destroy(m);
     sdx_buf_release(kept);

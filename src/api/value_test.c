@@ -1,5 +1,10 @@
-/* Values of the public API: sparse tensors. */
+/* Values of the public API: sparse tensors, and weights that callers give. */
 #include "sardonyx/sardonyx.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "tests/harness.h"
 
@@ -37,4 +42,46 @@ static void sparse_tensors_are_made_and_taken_apart(void)
     sdx_value_release(indices);
 }
 
-SUITE(value_test) { RUN(sparse_tensors_are_made_and_taken_apart); }
+/* y = x + w, w = {10, 20}, as a file of the textual form; its path, which the caller removes. */
+static void write_model(char *path)
+{
+    static const char text[] = "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) "
+                               "<float[2] w = {10, 20}> { y = Add(x, w) }";
+    int fd = mkstemps(path, (int)strlen(".onnxtxt"));
+    CHECK(fd >= 0 && write(fd, text, sizeof text - 1) == (ssize_t)(sizeof text - 1));
+    close(fd);
+}
+
+static void weights_are_given(void)
+{
+    char path[] = "value_test_XXXXXX.onnxtxt";
+    float x[] = { 1, 2 }, w[] = { 5, 6 };
+    sdx_value *in = wrap(SDX_FLOAT, 2, x, sizeof x), *weight = wrap(SDX_FLOAT, 2, w, sizeof w), *y = NULL;
+    sdx_initializer given[] = { { "w", weight } };
+    sdx_session_options o;
+    sdx_session *s = NULL;
+    sdx_error err = { 0 };
+    write_model(path);
+    sdx_session_options_init(&o);
+    o.initializers = given;
+    o.n_initializers = 1;
+    const char *names[] = { "x", "y" };
+    if (CHECK(sdx_session_open(path, &o, &s, &err) == SDX_OK) &&
+        CHECK(sdx_session_run(s, names, (const sdx_value *const *)&in, 1, names + 1, &y, 1, NULL, &err) == SDX_OK))
+        CHECK(((float *)sdx_value_data(y))[0] == 6 && ((float *)sdx_value_data(y))[1] == 8);
+    sdx_value_release(y);
+    sdx_session_release(s);
+    given[0].name = "v";
+    s = NULL;
+    CHECK(sdx_session_open(path, &o, &s, &err) == SDX_INVALID_ARGUMENT);
+    CHECK_HAS(err.text, "no initializer `v`");
+    sdx_value_release(in);
+    sdx_value_release(weight);
+    remove(path);
+}
+
+SUITE(value_test)
+{
+    RUN(weights_are_given);
+    RUN(sparse_tensors_are_made_and_taken_apart);
+}

@@ -33,6 +33,8 @@ typedef struct SessionOptions {
     const OpDef *const *custom_ops;
     const Kern *kern;     /* NULL: the best of this machine */
     bool keep_subnormals; /* never flush */
+    GivenInit *given;     /* for the import, as in ImportOptions */
+    int n_given;
 } SessionOptions;
 
 void sdx_ses_options_init(SessionOptions *o);
