@@ -49,9 +49,11 @@ static void FN(maxpool_indices)(void *arg, int64_t from, int64_t to, int worker)
             for (int64_t k = 0; k < last->kernel; k++) {
                 for (int64_t i = st->span[k].lo; i < st->span[k].hi; i++) {
                     int64_t at = row + k * last->dilation + i * last->stride;
-                    if (index[i] >= 0 && !(x[at] > y[i] || (IS_NAN(x[at]) && !IS_NAN(y[i])))) continue;
-                    y[i] = x[at];
-                    index[i] = at;
+                    T a = x[at];
+                    /* Without branches: which tap wins cannot be foretold. */
+                    bool wins = (index[i] < 0) | (a > y[i]) | (IS_NAN(a) & !IS_NAN(y[i]));
+                    y[i] = wins ? a : y[i];
+                    index[i] = wins ? at : index[i];
                 }
             }
         } while (window_next(w, t, lo, hi));

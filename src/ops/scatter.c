@@ -29,6 +29,7 @@ typedef struct Scatter {
     Map2 *fn; /* NULL: assign */
     DType stored, compute;
     size_t size;
+    bool adds_floats;
 } Scatter;
 
 /* y[0..n) op= u[0..n) */
@@ -57,11 +58,12 @@ static sdx_status scatter_prepare(Prepare *p, Str reduction)
     DType d = p->in[0]->t.dtype;
     Scatter *s = sdx_arena_new(p->arena, Scatter);
     TRY_MEM(s, p->err);
-    *s = (Scatter){ NULL, d, sdx_ew_compute(d), sdx_dtype_size(d) };
+    *s = (Scatter){ .stored = d, .compute = sdx_ew_compute(d), .size = sdx_dtype_size(d) };
     int map = reduce_map(reduction, d == DT_BOOL), k = sdx_ew_ktype(s->compute);
     if (map >= 0 && k < 0)
         return sdx_prepare_fail(p, SDX_UNSUPPORTED, "elements of type %s cannot be reduced", sdx_dtype_name(d));
     if (map >= 0) s->fn = p->kern->map2[k][map];
+    s->adds_floats = map == SDX_MAP2_add && d == DT_FLOAT;
     p->state = s;
     return SDX_OK;
 }
@@ -129,6 +131,11 @@ static sdx_status elements_run(Run *r)
     TRY(copy_data(r, &y));
     sdx_row_major(x->dims, x->rank, stride);
     int64_t along = stride[axis], n = sdx_tensor_count(idx);
+    if (x->rank == 1 &&
+        s->adds_floats) { /* gradients of moved elements come here: one call each would cost more than the sums */
+        for (int64_t i = 0; i < n; i++) ((float *)(void *)y)[index[i]] += ((const float *)u->data)[i];
+        return SDX_OK;
+    }
     stride[axis] = 0;
     IndexWalk w;
     if (n) sdx_walk_begin(&w, x->rank, idx->dims, stride, 0);
