@@ -114,14 +114,18 @@ def test_free_dimensions(ort):
 
 def test_given_initializers(ort):
     so = ort.SessionOptions()
-    so.add_initializer("w", ort.OrtValue.ortvalue_from_numpy(np.array([5, 6], np.float32)))
-    s = ort.InferenceSession(models.overridable(), so, providers=CPU)
-    if ort.__name__ == "sardonyx":  # upstream leaves weights that feeds may replace as they are
-        assert s.run(None, {"x": np.array([1, 2], np.float32)})[0].tolist() == [6, 8]
-    so = ort.SessionOptions()
-    so.add_external_initializers(["w"], [ort.OrtValue.ortvalue_from_numpy(np.array([7, 8], np.float32))])
+    kept = ort.OrtValue.ortvalue_from_numpy(np.array([7, 8], np.float32))  # upstream needs it to stay
+    so.add_external_initializers(["w"], [kept])
     s = ort.InferenceSession(models.external(), so, providers=CPU)
     assert s.run(None, {"x": np.array([1, 2], np.float32)})[0].tolist() == [8, 10]
+
+
+def test_given_initializers_are_kept(sdx):
+    so = sdx.SessionOptions()
+    so.add_initializer("w", sdx.OrtValue.ortvalue_from_numpy(np.array([5, 6], np.float32)))
+    s = sdx.InferenceSession(models.overridable(), so)
+    del so
+    assert s.run(None, {"x": np.array([1, 2], np.float32)})[0].tolist() == [6, 8]
 
 
 def test_files_in_memory(ort):

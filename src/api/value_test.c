@@ -42,25 +42,35 @@ static void sparse_tensors_are_made_and_taken_apart(void)
     sdx_value_release(indices);
 }
 
-/* y = x + w, w = {10, 20}, as a file of the textual form; its path, which the caller removes. */
-static void write_model(char *path)
+/* y = x + w, w = {10, 20}, as a file at path: written in the textual form, then as ONNX's. */
+static void write_model(const char *path)
 {
+    char source_path[] = "value_test_XXXXXX.onnxtxt";
+    sdx_source source = SDX_SOURCE_INIT;
+    sdx_session_options o;
+    sdx_error err = { 0 };
     static const char text[] = "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) "
                                "<float[2] w = {10, 20}> { y = Add(x, w) }";
-    int fd = mkstemps(path, (int)strlen(".onnxtxt"));
+    int fd = mkstemps(source_path, (int)strlen(".onnxtxt"));
     CHECK(fd >= 0 && write(fd, text, sizeof text - 1) == (ssize_t)(sizeof text - 1));
     close(fd);
+    sdx_session_options_init(&o);
+    o.level = SDX_LEVEL_NONE;
+    source.path = source_path;
+    CHECK(sdx_model_optimize(&source, &o, path, NULL, &err) == SDX_OK);
+    remove(source_path);
 }
 
 static void weights_are_given(void)
 {
-    char path[] = "value_test_XXXXXX.onnxtxt";
+    char path[64];
     float x[] = { 1, 2 }, w[] = { 5, 6 };
     sdx_value *in = wrap(SDX_FLOAT, 2, x, sizeof x), *weight = wrap(SDX_FLOAT, 2, w, sizeof w), *y = NULL;
     sdx_initializer given[] = { { "w", weight } };
     sdx_session_options o;
     sdx_session *s = NULL;
     sdx_error err = { 0 };
+    snprintf(path, sizeof path, "value_test_%ld.onnx", (long)getpid());
     write_model(path);
     sdx_session_options_init(&o);
     o.initializers = given;
