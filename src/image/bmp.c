@@ -1,5 +1,5 @@
-/* image/bmp.c - reads BMP pictures: 1, 4, 8 bits with a palette; 16, 24 and 32 bits, with masks or without. What is
- * compressed by run lengths is refused. */
+/* image/bmp.c - reads BMP pictures: 1, 4, 8 bits with a palette, also as run lengths; 16, 24 and 32 bits, with masks or
+ * without */
 #include "image/reader.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ static uint32_t le32(const uint8_t *p) { return le16(p) | le16(p + 2) << 16; }
 
 typedef struct Bmp {
     uint32_t width, height, bits, colours;
-    bool from_top;
+    bool from_top, runs;
     uint32_t mask[3];       /* red, green, blue of 16 and 32 bits */
     const uint8_t *palette; /* blue, green, red, and nothing when entry is 4 */
     size_t entry;
@@ -36,8 +36,8 @@ static const char *header_read(Bmp *b, const uint8_t *p, size_t n)
                     .entry = 4 };
         compression = le32(h + 16);
     }
-    if (compression == 1 || compression == 2) return "a BMP compressed by run lengths, which is not supported";
-    if (compression != 0 && compression != 3) return "a BMP of an unknown kind";
+    b->runs = (compression == 1 && b->bits == 8) || (compression == 2 && b->bits == 4);
+    if (compression != 0 && compression != 3 && !b->runs) return "a BMP of an unknown kind";
     memcpy(b->mask, b->bits == 16 ? masks_16 : masks_32, sizeof b->mask);
     size_t at = 14 + size;
     if (compression == 3) {
@@ -85,14 +85,60 @@ static const char *pixel_read(const Bmp *b, const uint8_t *row, uint32_t x, uint
     return NULL;
 }
 
+/* Pixel x of row y, counted from the first row of the file, takes a colour of the palette. */
+static const char *index_put(const Bmp *b, Image *image, uint32_t x, uint32_t y, uint32_t index)
+{
+    if (x >= b->width || y >= b->height) return NULL;
+    if (index >= b->colours) return "a colour outside the palette";
+    const uint8_t *p = b->palette + index * b->entry;
+    uint8_t *out = image->pixels + ((size_t)(b->from_top ? y : b->height - 1 - y) * b->width + x) * 3;
+    for (int c = 0; c < 3; c++) out[c] = p[2 - c];
+    return NULL;
+}
+
+/* Pairs of a count and what is repeated; a count of 0 begins a new line, the end, a jump, or pixels one by one. What no
+ * pair gives has the first colour. A file that ends early ends the picture. */
+static const char *runs_read(const Bmp *b, Image *image, const uint8_t *end)
+{
+    const char *why = NULL;
+    uint32_t x = 0, y = 0, nibble = b->bits == 4;
+    for (uint32_t k = 0; k < b->height && !why; k++)
+        for (uint32_t i = 0; i < b->width && !why; i++) why = index_put(b, image, i, k, 0);
+    for (const uint8_t *p = b->rows; !why && end - p >= 2 && y < b->height;) {
+        uint32_t n = p[0], v = p[1];
+        p += 2;
+        if (n == 0 && v == 1) break;
+        if (n == 0 && v == 0) {
+            x = 0;
+            y++;
+        } else if (n == 0 && v == 2) {
+            if (end - p < 2) break;
+            x += p[0];
+            y += p[1];
+            p += 2;
+        } else {
+            uint32_t count = n ? n : v, nbytes = n ? 0 : (count + nibble) >> nibble;
+            if ((size_t)(end - p) < nbytes) break;
+            for (uint32_t i = 0; i < count && !why; i++, x++) {
+                uint32_t byte = n ? v : p[i >> nibble];
+                why = index_put(b, image, x, y, nibble ? byte >> (i % 2 ? 0 : 4) & 15 : byte);
+            }
+            p += nbytes + (nbytes & 1 && end - p > nbytes);
+        }
+    }
+    return why;
+}
+
 const char *sdx_bmp_read(Image *image, const uint8_t *bytes, size_t nbytes)
 {
     Bmp b;
     const char *why = header_read(&b, bytes, nbytes);
     if (why) return why;
     uint64_t stride = ((uint64_t)b.width * b.bits + 31) / 32 * 4, have = (uint64_t)(bytes + nbytes - b.rows);
-    if (stride && have / stride < b.height) return "a truncated BMP";
+    /* A pair of bytes makes at most 255 pixels, or ends a line: sizes that no data stands behind take no memory. */
+    if (b.runs ? have / 2 < b.height : stride && have / stride < b.height) return "a truncated BMP";
     if ((why = sdx_image_room(image, b.width, b.height, 3))) return why;
+    if (b.runs) return runs_read(&b, image, bytes + nbytes);
     for (uint32_t y = 0; y < b.height; y++) {
         const uint8_t *row = b.rows + (b.from_top ? y : b.height - 1 - y) * stride;
         uint8_t *out = image->pixels + (size_t)y * b.width * 3;

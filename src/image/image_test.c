@@ -84,6 +84,13 @@ static void small_pictures_by_hand(void)
         CHECK_BYTES(image.pixels, bits, sizeof bits);
         sdx_image_free(&image);
     }
+    for (int k = 0; k < 2; k++) {
+        static const char indices[2][16] = { "003332230111111", "323230123112121" };
+        static const uint8_t palette[4][3] = { { 255, 0, 0 }, { 0, 255, 0 }, { 0, 0, 255 }, { 9, 8, 7 } };
+        if (!read_file(&image, k ? "runs4.bmp" : "runs8.bmp")) continue;
+        for (int i = 0; i < 15; i++) CHECK_BYTES(image.pixels + 3 * i, palette[indices[k][i] - '0'], 3);
+        sdx_image_free(&image);
+    }
     if (read_file(&image, "rows.pbm")) {
         CHECK_INT(image.channels, 1);
         sdx_image_free(&image);
