@@ -1,4 +1,5 @@
 /* Domains of custom operators, libraries of them, and what sessions make of both. */
+#include "base/guard.h"
 #include "ort/entries_custom.h"
 
 #include <dlfcn.h>
@@ -203,10 +204,40 @@ sdx_status sdx_custom_give(CustomOps *c, Model *m, Err *err)
 
 /* -- kernels ------------------------------------------------------------------------------------------------------- */
 
+typedef struct Guarded {
+    OrtStatus *(*fn)(void *arg);
+    void *arg;
+    OrtStatus *st;
+} Guarded;
+
+static void guarded(void *arg)
+{
+    Guarded *g = arg;
+    g->st = g->fn(g->arg);
+}
+
+OrtStatus *sdx_custom_guard(OrtStatus *(*fn)(void *arg), void *arg)
+{
+    char text[1024];
+    Guarded g = { fn, arg, NULL };
+    if (sdx_guard_call(guarded, &g, text, sizeof text)) return g.st;
+    return sdx_ort_fail(ORT_RUNTIME_EXCEPTION, "an exception came out of a custom operator: %s", text);
+}
+
 typedef struct Opening {
     CustomOps *c;
     OrtStatus *st;
 } Opening;
+
+static OrtStatus *call_create(void *arg)
+{
+    OrtKernelInfo *info = arg;
+    const OrtCustomOp *op = info->op;
+    if (op->version >= HAS_KERNEL_V2 && op->CreateKernelV2)
+        return op->CreateKernelV2(op, sdx_ort_api(), info, &info->kernel);
+    info->kernel = op->CreateKernel(op, sdx_ort_api(), info);
+    return NULL;
+}
 
 static OrtStatus *kernel_make(CustomOps *c, const Node *n, OrtKernelInfo **out)
 {
@@ -233,15 +264,8 @@ static OrtStatus *kernel_make(CustomOps *c, const Node *n, OrtKernelInfo **out)
     if (!info->op)
         return sdx_ort_fail(ORT_INVALID_GRAPH, "node `%s` (%s.%s): no variant of this operator takes these types",
                             n->name, n->domain, n->op_type);
-    const void *api = sdx_ort_api();
-    if (info->op->version >= HAS_KERNEL_V2 && info->op->CreateKernelV2) {
-        OrtStatus *st = info->op->CreateKernelV2(info->op, api, info, &info->kernel);
-        if (st) return st;
-    } else {
-        info->kernel = info->op->CreateKernel(info->op, api, info);
-    }
     *out = info;
-    return NULL;
+    return sdx_custom_guard(call_create, info);
 }
 
 static sdx_status open_graph(Graph *g, void *user, Err *err)
@@ -327,6 +351,17 @@ OrtStatus *sdx_ort_AddCustomOpDomain(OrtSessionOptions *o, OrtCustomOpDomain *d)
 
 typedef OrtStatus *(*RegisterFn)(OrtSessionOptions *o, const void *api_base);
 
+typedef struct Registering {
+    RegisterFn fn;
+    OrtSessionOptions *o;
+} Registering;
+
+static OrtStatus *call_register(void *arg)
+{
+    const Registering *r = arg;
+    return r->fn(r->o, sdx_ort_api_base());
+}
+
 /* POSIX has it that a symbol's address may be a function's; C has no such cast. */
 static RegisterFn function(void *p)
 {
@@ -341,7 +376,7 @@ OrtStatus *sdx_ort_RegisterCustomOpsLibrary(OrtSessionOptions *o, const char *pa
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!lib) return sdx_ort_fail(ORT_FAIL, "Failed to load library %s with error: %s", path, dlerror());
     void *symbol = dlsym(lib, "RegisterCustomOps");
-    OrtStatus *st = symbol ? function(symbol)(o, sdx_ort_api_base())
+    OrtStatus *st = symbol ? sdx_custom_guard(call_register, &(Registering){ function(symbol), o })
                            : sdx_ort_fail(ORT_FAIL, "Failed to get symbol RegisterCustomOps with error: %s", dlerror());
     if (st)
         dlclose(lib);
@@ -363,7 +398,7 @@ OrtStatus *sdx_ort_RegisterCustomOpsUsingFunction(OrtSessionOptions *o, const ch
     if (!*name) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "the function name is empty");
     void *symbol = dlsym(RTLD_DEFAULT, name);
     if (!symbol) return sdx_ort_fail(ORT_FAIL, "Failed to get symbol %s with error: %s", name, dlerror());
-    return function(symbol)(o, sdx_ort_api_base());
+    return sdx_custom_guard(call_register, &(Registering){ function(symbol), o });
 }
 
 OrtStatus *sdx_ort_EnableOrtCustomOps(OrtSessionOptions *o)

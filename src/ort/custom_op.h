@@ -106,6 +106,9 @@ const OrtCustomOp *sdx_custom_pick(const CustomDef *d, const DType *in, int n_in
 /* Element type of output o of op at n; DT_NONE: not known. */
 DType sdx_custom_output_type(const OrtCustomOp *op, const DType *in, int n_in, int o);
 
+/* Calls a client's code. An exception that comes out of it becomes a status. */
+OrtStatus *sdx_custom_guard(OrtStatus *(*fn)(void *arg), void *arg);
+
 /* Inference and running, in custom_run.c. */
 sdx_status sdx_custom_infer(Infer *c);
 sdx_status sdx_custom_run(Run *r);

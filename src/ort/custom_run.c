@@ -47,15 +47,19 @@ static sdx_status finish_outputs(OrtKernelContext *c)
     return SDX_OK;
 }
 
-static sdx_status compute(OrtKernelContext *c)
+static OrtStatus *call_compute(void *arg)
 {
     enum { HAS_COMPUTE_V2 = 16 };
+    OrtKernelContext *c = arg;
     const OrtCustomOp *op = c->info->op;
-    OrtStatus *st = NULL;
-    if (op->version >= HAS_COMPUTE_V2 && op->KernelComputeV2)
-        st = op->KernelComputeV2(c->info->kernel, c);
-    else
-        op->KernelCompute(c->info->kernel, c);
+    if (op->version >= HAS_COMPUTE_V2 && op->KernelComputeV2) return op->KernelComputeV2(c->info->kernel, c);
+    op->KernelCompute(c->info->kernel, c);
+    return NULL;
+}
+
+static sdx_status compute(OrtKernelContext *c)
+{
+    OrtStatus *st = sdx_custom_guard(call_compute, c);
     if (!st) return finish_outputs(c);
     sdx_status code = sdx_run_fail(c->run, "%s", sdx_ort_GetErrorMessage(st));
     sdx_ort_ReleaseStatus(st);
@@ -280,6 +284,17 @@ OrtStatus *sdx_ort_ShapeInferContext_SetOutputTypeShape(const OrtShapeInferConte
     return NULL;
 }
 
+typedef struct Inferring {
+    const OrtCustomOp *op;
+    OrtShapeInferContext *c;
+} Inferring;
+
+static OrtStatus *call_infer(void *arg)
+{
+    const Inferring *i = arg;
+    return i->op->InferOutputShapeFn(i->op, i->c);
+}
+
 static sdx_status infer_shapes(Infer *c, const OrtCustomOp *op)
 {
     OrtShapeInferContext ctx = { c, sdx_arena_array(c->arena, OrtTensorTypeAndShapeInfo, c->n_in + 1) };
@@ -287,7 +302,7 @@ static sdx_status infer_shapes(Infer *c, const OrtCustomOp *op)
     OrtStatus *st = NULL;
     for (int i = 0; !st && i < c->n_in; i++)
         if (c->in[i]) st = sdx_ort_shape_info(c->syms, c->in[i], &ctx.in[i]);
-    if (!st) st = op->InferOutputShapeFn(op, &ctx);
+    if (!st) st = sdx_custom_guard(call_infer, &(Inferring){ op, &ctx });
     for (int i = 0; i < c->n_in; i++) sdx_free(&sdx_alloc_default, ctx.in[i].names);
     if (!st) return SDX_OK;
     sdx_status code = sdx_infer_fail(c, "%s", sdx_ort_GetErrorMessage(st));

@@ -151,6 +151,16 @@ static sdx_status session_open(Origin *in, CustomOps *custom, OrtSession *s, Err
     return st;
 }
 
+/* An operator that nobody knows. Where the model is at fault it is another code than where a library is missing. */
+static OrtStatus *unknown_operator(const char *text)
+{
+    if (strstr(text, "(not imported)"))
+        return sdx_ort_fail(ORT_INVALID_GRAPH, "This is an invalid model. Error No opset import for domain: %s", text);
+    if (strstr(text, "of domain ai.onnx "))
+        return sdx_ort_fail(ORT_INVALID_GRAPH, "This is an invalid model. Error No Op registered: %s", text);
+    return sdx_ort_fail(ORT_FAIL, "Fatal error: it is not a registered function/op: %s", text);
+}
+
 /* The codes and words that clients know for a model that cannot be had. */
 static OrtStatus *open_failure(const Origin *in, sdx_status st, const Err *err)
 {
@@ -159,6 +169,7 @@ static OrtStatus *open_failure(const Origin *in, sdx_status st, const Err *err)
     if (st == SDX_NOT_FOUND || st == SDX_IO)
         return sdx_ort_fail(ORT_NO_SUCHFILE, "%s%s failed. File doesn't exist or cannot be read: %s", what, path,
                             err->text);
+    if (st == SDX_UNSUPPORTED && strstr(err->text, " is not known")) return unknown_operator(err->text);
     if (st == SDX_INVALID_MODEL && !in->parsed)
         return sdx_ort_fail(ORT_INVALID_PROTOBUF,
                             "%s%s failed:Protobuf parsing failed. Failed to load model because protobuf parsing "

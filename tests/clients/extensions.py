@@ -50,6 +50,14 @@ CASES = [
 ]
 
 
+# (operator, inputs, outputs, attributes, code, part of the text): refused when the session opens. The second fails by a
+# C++ exception out of the kernel's creation.
+REFUSED = [
+    ("NoSuchOp", [("x", S, [None])], [("y", S, [None])], {}, 1, "not a registered function/op"),
+    ("StringToVector", [("x", S, [None])], [("y", I, [None, None])], {"map": "a\t0 1", "unmapping_value": [1]}, 6, "vector"),
+]
+
+
 def main():
     rt = Runtime(sys.argv[1])
     failed = 0
@@ -63,7 +71,16 @@ def main():
         if got != want:
             failed += 1
             print("FAILED %s: got %s, want %s" % (op, got, want))
-    print("%d passed, %d failed" % (len(CASES) - failed, failed))
+    for op, ins, outs, attrs, code, text in REFUSED:
+        try:
+            rt.session(model(op, ins, outs, attrs), [sys.argv[2]])
+            got = "was not refused"
+        except OrtError as e:
+            got = "" if e.code == code and text in e.text else str(e)
+        if got:
+            failed += 1
+            print("FAILED %s: %s" % (op, got))
+    print("%d passed, %d failed" % (len(CASES) + len(REFUSED) - failed, failed))
     return failed > 0
 
 
