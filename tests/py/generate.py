@@ -112,7 +112,10 @@ class Case:
 class Draw:
     """One (operator, version, type assignment): what a recipe makes its inputs from."""
 
-    def __init__(self, schema, var, kind):
+    WIDE = {1: 1, 2: 3, 3: 37}  # sizes of elementwise cases that go through vectors, tails and odd values
+
+    def __init__(self, schema, var, kind, wide=False):
+        self.wide = wide
         self.schema, self.op, self.domain, self.v = schema, schema.name, schema.domain, schema.since_version
         self.var, self.kind = var, kind
         self.types = {t.type_param_str: default_type(t.allowed_type_strs) for t in schema.type_constraints}
@@ -146,7 +149,11 @@ class Draw:
         return attr in self.schema.attributes
 
     def numbers(self, name, *shape, lo=-3.0, hi=3.0, step=0.5):
-        """Multiples of step in [lo, hi]; of 1 for integers."""
+        """Multiples of step in [lo, hi]; of 1 for integers. Wide cases without a range of their own: any numbers."""
+        if self.wide:
+            shape = tuple(self.WIDE.get(n, n) for n in shape)
+            if (lo, hi) == (-3.0, 3.0):
+                return self.any_numbers(name, *shape)
         if name == "bool":
             return self.rng.integers(0, 2, shape).astype(bool)
         if name == "string":
@@ -160,6 +167,28 @@ class Draw:
         if name.startswith("complex"):
             x = x + 1j * self.rng.integers(lo, hi + 1, shape) * step
         return array(x, name)
+
+    def any_numbers(self, name, *shape):
+        """Of the whole range of the type, its ends and special values among them."""
+        n = int(np.prod(shape))
+        if name in ("bool", "string"):
+            self.wide = False
+            x = self.numbers(name, *shape)
+            self.wide = True
+            return x
+        if "int" in name:
+            info = np.iinfo(NUMPY[name]) if name[-2:] in ("16", "32", "64") or name in ("int8", "uint8") else ml_dtypes.iinfo(NUMPY[name])
+            lo, hi = int(info.min), int(info.max)
+            x = self.rng.integers(lo, hi, n, dtype=np.int64 if lo else np.uint64, endpoint=True).astype(object)
+            for i, v in enumerate((lo, hi, 0, 1, -1 if lo else 2, 7)):
+                x[self.rng.integers(n)] = v
+            return x.reshape(shape).astype(NUMPY[name])
+        x = self.rng.normal(size=n) * 4
+        for v in (0.0, -0.0, np.inf, -np.inf, np.nan, 0.5, 1.5, -2.5, 1e-30, 3e4):
+            x[self.rng.integers(n)] = v
+        if name.startswith("complex"):
+            x = x + 1j * self.rng.normal(size=n)
+        return x.reshape(shape).astype(NUMPY[name])
 
     def x(self, what, *shape, **range_):
         """A tensor for input `what` (index, or the name of a type variable)."""

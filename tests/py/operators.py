@@ -57,16 +57,18 @@ def generate_all(out, wanted, quick):
                 continue
             if quick and not is_newest and kind not in ("tensor(float)", None):
                 continue
-            made[name] = (schema, var, kind)
-            try:
-                draw = generate.Draw(schema, var, kind)
-                case = recipes.case_for(draw)
-                generate.write(out / name, draw, case)
-                if case.why:
-                    reasons[schema.domain, schema.name].add(case.why)
-            except Exception as e:  # noqa: BLE001, the evaluator fails in many ways
-                broken[name] = f"{type(e).__name__}: {e}".replace("\n", " ")[:300]
-                shutil.rmtree(out / name, ignore_errors=True)
+            for wide in (False, True) if not schema.domain and schema.name in recipes.WIDE_TOO else (False,):
+                folder = name + ("/wide" if wide else "")
+                made[folder] = (schema, var, kind)
+                try:
+                    draw = generate.Draw(schema, var, kind, wide)
+                    case = recipes.case_for(draw)
+                    generate.write(out / name / ("wide" if wide else "one"), draw, case)
+                    if case.why:
+                        reasons[schema.domain, schema.name].add(case.why)
+                except Exception as e:  # noqa: BLE001, the evaluator fails in many ways
+                    broken[folder] = f"{type(e).__name__}: {e}".replace("\n", " ")[:300]
+                    shutil.rmtree(out / folder, ignore_errors=True)
     return made, broken, reasons
 
 
@@ -74,7 +76,7 @@ def run(sdx, out, jobs):
     """{name: "" or what went wrong}"""
     done = subprocess.run([sdx, "test", str(out), "--json", "-v", "-j", str(jobs)], capture_output=True, text=True)
     report = json.loads(done.stdout)
-    return {c["name"]: "" if c["result"] == "passed" else c["text"] for c in report["cases"]}
+    return {c["name"].removesuffix("/one"): "" if c["result"] == "passed" else c["text"] for c in report["cases"]}
 
 
 def main():

@@ -53,6 +53,7 @@ def models():
     from sklearn.pipeline import make_pipeline
     gp = gaussian_process
     text = feature_extraction.text
+    words = {"token_pattern": "[a-zA-Z0-9_]+"}  # the default pattern drops single letters, its conversion does not
     m = {}
 
     def add(name, model, data, **options):
@@ -136,10 +137,10 @@ def models():
     add("ordinal", pp.OrdinalEncoder(), "strings")
     add("label_encoder", pp.LabelEncoder(), "labels")
     # texts
-    add("tfidf", text.TfidfVectorizer(), "text")
-    add("count_bigrams", text.CountVectorizer(ngram_range=(1, 2)), "text")
-    add("tfidf_logistic_zipmap", make_pipeline(text.TfidfVectorizer(), lm.LogisticRegression()), "textclass", zipmap=True)
-    add("tfidf_nb", make_pipeline(text.TfidfVectorizer(sublinear_tf=True), naive_bayes.MultinomialNB()), "textclass")
+    add("tfidf", text.TfidfVectorizer(**words), "text")
+    add("count_bigrams", text.CountVectorizer(ngram_range=(1, 2), **words), "text")
+    add("tfidf_logistic_zipmap", make_pipeline(text.TfidfVectorizer(**words), lm.LogisticRegression()), "textclass", zipmap=True)
+    add("tfidf_nb", make_pipeline(text.TfidfVectorizer(norm="l1", **words), naive_bayes.MultinomialNB()), "textclass")
     # pipelines
     add("scaled_logistic", make_pipeline(pp.StandardScaler(), lm.LogisticRegression()), "class3", zipmap=True)
     add("imputed_forest", make_pipeline(impute.SimpleImputer(), en.RandomForestClassifier(10, random_state=0)), "missing2", zipmap=True)

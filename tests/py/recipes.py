@@ -26,6 +26,12 @@ def recipe(*names, domain=""):
     return add
 
 
+WIDE_TOO = {plain_op for plain_op in
+            "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Clip Cos Cosh Elu Erf Exp Floor Gelu HardSigmoid HardSwish LeakyRelu Log Mish "
+            "Neg Not Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Add And BitwiseAnd "
+            "BitwiseOr BitwiseXor Equal Greater GreaterOrEqual Less LessOrEqual Max Min Mean Mul Or PRelu Sub Sum Where Xor".split()}
+
+
 def case_for(c):
     return RECIPES.get((c.domain, c.op), plain)(c)
 
@@ -94,6 +100,11 @@ def gelu(c):
     return Case([c.x(0, 2, 3)], want=lambda x: [f64(x) * 0.5 * (1 + erf(f64(x) / math.sqrt(2)))], why="the evaluator's error function has 7 digits")
 
 
+@recipe("Erf")
+def erf(c):
+    return Case([c.x(0, 2, 3)], want=lambda x: [np.vectorize(math.erf)(f64(x))], why="the evaluator rounds small integers before the function")
+
+
 @recipe("Celu")
 def celu(c):
     return Case([c.x(0, 2, 3)], want=lambda x: [np.maximum(0, f64(x)) + np.minimum(0, np.expm1(f64(x)))],
@@ -145,8 +156,8 @@ def binary(c):
         attrs["direction"] = "LEFT"
     if not c.takes("broadcast"):
         return Case([a, b], attrs)
-    b = b[:2]
-    return Case([a, b], {"broadcast": 1, "axis": 0}, ref=(c.op, [a, b.reshape(2, 1)], {}), why=OLD)
+    b = b[:len(a)]
+    return Case([a, b], {"broadcast": 1, "axis": 0}, ref=(c.op, [a, b.reshape(-1, 1)], {}), why=OLD)
 
 
 @recipe("Max", "Min", "Mean", "Sum")
