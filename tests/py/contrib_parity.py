@@ -61,6 +61,30 @@ def parse_attrs(text):
     return {k: value(v) for k, v in (item.split("=", 1) for item in text.split())}
 
 
+def decoder(vocab=11, heads=2, size=3):
+    """A decoder as the searches call it: its logits depend on every input and on all of the past."""
+    rng, d = np.random.default_rng(5), heads * size
+    def const(name, a):
+        return numpy_helper.from_array(np.asarray(a), name)
+    def port(name, dtype, *shape):
+        return helper.make_tensor_value_info(name, dtype, shape)
+    inits = [const("E", rng.standard_normal((vocab, d)).astype(np.float32)), const("P", rng.standard_normal((32, d)).astype(np.float32)),
+             const("W", rng.standard_normal((d, vocab)).astype(np.float32)), const("split", np.array([0, 0, heads, size])),
+             const("zero", np.array([0])), const("one", np.array([1])), const("sums", np.array([0, 3])), const("flat", np.array([0, 1, d]))]
+    steps = ["Gather E input_ids e", "Gather P position_ids p", "Add e p h", "Reshape h split r", "Transpose r t perm=[0,2,1,3]", "Unsqueeze t zero u",
+             "Concat u u kv axis=0", "Concat past_0 kv present_0 axis=3", "ReduceMean present_0 sums c keepdims=0", "Reshape c flat cf", "Cast attention_mask mf to=1",
+             "ReduceSum mf one m keepdims=1", "Unsqueeze m one mu", "Div cf mu n", "Add h n s", "MatMul s W logits"]
+    nodes = []
+    for step in steps:
+        words = step.split()
+        names = [w for w in words[1:] if "=" not in w]
+        nodes.append(helper.make_node(words[0], names[:-1], names[-1:], **parse_attrs(" ".join(w for w in words if "=" in w))))
+    ins = [port(n, TensorProto.INT32, "B", t) for n, t in (("input_ids", "S"), ("position_ids", "S"), ("attention_mask", "T"))]
+    ins.append(port("past_0", TensorProto.FLOAT, 2, "B", heads, "L", size))
+    outs = [port("logits", TensorProto.FLOAT, "B", "S", vocab), port("present_0", TensorProto.FLOAT, 2, "B", heads, "T", size)]
+    return helper.make_graph(nodes, "decoder", ins, outs, inits)
+
+
 def make_array(spec, types, rng):
     """(array, is initializer) of one input as the row writes it; None when absent."""
     if spec == "-":
@@ -100,6 +124,8 @@ def make_model(case, arrays):
             feed[names[-1]] = a
             ports.append(helper.make_tensor_value_info(names[-1], helper.np_dtype_to_tensor_dtype(a.dtype), a.shape))
     outs = [f"y{i}" if c == "1" else "" for i, c in enumerate(case.out)]
+    if case.op in ("GreedySearch", "BeamSearch", "Sampling"):
+        case.attrs["decoder"] = decoder()
     node = helper.make_node(case.op, names, outs, name="n", domain=case.domain, **case.attrs)
     ends = [onnx.ValueInfoProto(name=o) for o in outs if o]
     if case.typed:  # what upstream cannot infer
@@ -265,6 +291,12 @@ CASES = [
     Case("CausalConvWithState", "T[2,3,7] T[3,1,4] T[3] T[2,3,3]", "activation=silu", out="11", T=H), Case("CausalConvWithState", "T[2,3,7] T[3,1,4]", "dilation=2", out="11"), Case("CausalConvWithState", "T[2,7,3] T[3,1,4] - T[2,3,3]", "channels_last=1 activation=swish", out="11"), Case("CausalConvWithState", "T[2,3,2] T[3,1,4] - T[4,2,3,3]", "state_window=4", out="11"),
     Case("SparseAttention", "T[1,6,32] T[1,6,16] T[1,6,16] T[1,2,32,8] T[1,2,32,8] i32[1,3]{0,1,2} i32[1,2]{0,1} i32[1]{6} i32[1]{6}", "num_heads=4 kv_num_heads=2 sparse_block_size=16", out="111"), Case("SparseAttention", "T[1,20,32] T[1,20,16] T[1,20,16] T[1,2,32,8] T[1,2,32,8] i32[2,3]{0,1,3,0,1,2} i32[2,3]{0,0,1,0,1,-1} i32[1]{20} i32[1]{20}", "num_heads=4 kv_num_heads=2 sparse_block_size=16", out="111"),
     Case("SparseAttention", "T[1,1,64] - - T[1,1,32,16] T[1,1,32,16] i32[2,3]{0,1,3,0,1,2} i32[2,3]{0,0,1,0,1,-1} i32[1]{20} i32[1]{20} T[40,8] T[40,8]", "num_heads=2 kv_num_heads=1 sparse_block_size=16 do_rotary=1", out="111"),
+    # generation; upstream leaves what follows the end of all rows undefined, so one row goes on
+    Case("GreedySearch", "i32[2,3]{1:10} *i32[1]{12}", "eos_token_id=9 pad_token_id=0"), Case("GreedySearch", "i32[2,4]{0,0,3,4,5,6,7,8} *i32[1]{14} *i32[1]{9} *f32[1]{1.7}", "eos_token_id=4 pad_token_id=0 no_repeat_ngram_size=2"),
+    Case("GreedySearch", "i32[2,3]{1:10} *i32[1]{12} - *f32[1]{1.2} *i32[11]{1,1,1,0,1,1,0,1,1,1,1} i32[2,11]{1,0,1,0,1,1,0,1,0,1,1,1,1,0,1,0,1,1,0,1,1,1} i32[2,3]{1,1,1,0,1,1}", "eos_token_id=3 pad_token_id=0"),
+    Case("BeamSearch", "i32[2,3]{1:10} *i32[1]{9} *i32[1]{1} *i32[1]{3} *i32[1]{2} *f32[1]{1.0}", "eos_token_id=9 pad_token_id=0", out="11"), Case("BeamSearch", "i32[1,4]{0,3,4,5} *i32[1]{10} *i32[1]{6} *i32[1]{4} *i32[1]{4} *f32[1]{0.7} *f32[1]{1.3}", "eos_token_id=2 pad_token_id=0 no_repeat_ngram_size=2 early_stopping=1", out="111"),
+    Case("BeamSearch", "i32[2,2]{3,4,5,6} *i32[1]{12} *i32[1]{0} *i32[1]{2} *i32[1]{1} *f32[1]{2.0} - *i32[11]{1,1,1,0,1,1,0,1,1,1,1}", "eos_token_id=7 pad_token_id=0", out="11"), Case("BeamSearch", "i32[2,2]{3,4,5,6} *i32[1]{8} *i32[1]{0} *i32[1]{1} *i32[1]{1} *f32[1]{1.0}", "eos_token_id=7 pad_token_id=0", out="11"),
+    Case("Sampling", "i32[2,3]{1:10} *i32[1]{8} - - - - - - *i32[1]{7}", "eos_token_id=8 pad_token_id=0 top_p=0.0001 min_tokens_to_keep=1"),
     # text
     Case("Tokenizer", "str[3]{abcdef,hello_SPACE_world,}", "mark=1 mincharnum=1 pad_value=PAD separators=['']"), Case("Tokenizer", "str[2,2]{abcdef,hello_SPACE_world,a,b_SPACE_c_SPACE_d}", "mark=0 mincharnum=1 pad_value=# separators=['_SPACE_']"),
     Case("Tokenizer", "str[3]{a-b;c,x;;y--z,-}", "mark=1 mincharnum=1 pad_value=# separators=[';','-']"), Case("Tokenizer", "str[2]{one;three;of-it,aa;b}", "mark=0 mincharnum=2 pad_value=# separators=[';','-']"), Case("Tokenizer", "str[2]{a_SPACE__SPACE_b_SPACE_,_SPACE_c}", "mark=0 mincharnum=1 pad_value=# separators=['[\\s]+']"),
