@@ -5,8 +5,10 @@
  *
  * over [batch, heads, rows, size], k' being k with its last dims exchanged. Constant factors of q and k' are taken into
  * the scale too. A mask is what is added, or Where(seen, s, low), whose low is added where it is not seen; of two masks
- * their sum is taken. Skipped when scores or probabilities have another reader, or a mask may have fewer keys than they
- * have: to Attention the others would be hidden.
+ * their sum is taken. k' and v may be key heads repeated for several query heads, Reshape(Expand(Unsqueeze(k))), and the
+ * probabilities may be guarded, Where(IsNaN(p), 0, p), as rows of which all is hidden give 0 anyway. Skipped when scores
+ * or probabilities have another reader, or a mask may have fewer keys than they have: to Attention the others would be
+ * hidden.
  *
  *     y = Transpose <0,2,1,3> (Attention(q, k, v, mask)), and each of q, k, v = Transpose <0,2,1,3> (Reshape(x))
  *         =>   y = Reshape(Attention <q_num_heads, kv_num_heads> (xq, xk, xv, mask))
@@ -133,11 +135,42 @@ static bool is_heads(const Value *v, const Value *like)
     return true;
 }
 
+/* k when v is k with each of its heads repeated: [b,n,t,h] -> [b,n,1,t,h] -> [b,n,g,t,h] -> [b,n*g,t,h]; else v. */
+static Value *unrepeated(Value *v)
+{
+    const Node *join = made_by(v, "Reshape"), *expand = join ? made_by(join->in[0], "Expand") : NULL;
+    const Node *split = expand ? made_by(expand->in[0], "Unsqueeze") : NULL;
+    if (!split) split = expand ? made_by(expand->in[0], "Reshape") : NULL;
+    if (!split || rank_of(split->in[0]) != 4 || rank_of(expand->in[0]) != 5 || rank_of(join->in[0]) != 5) return v;
+    const Dim *k = split->in[0]->type.shape.dims, *one = expand->in[0]->type.shape.dims;
+    const Dim *all = join->in[0]->type.shape.dims, *y = v->type.shape.dims;
+    for (int i = 0; i < 4; i++) {
+        int j = i < 2 ? i : i + 1;
+        if (k[i] != one[j] || k[i] != all[j] || (i != 1 && k[i] != y[i])) return v;
+    }
+    bool repeats = one[2] == 1 && sdx_dim_is_const(k[1]) && sdx_dim_is_const(all[2]) && sdx_dim_is_const(y[1]);
+    return repeats && k[1] > 0 && y[1] / k[1] == all[2] && y[1] % k[1] == 0 ? split->in[0] : v;
+}
+
+/* The softmax when v is its result, or that with 0 in the place of NaN; *only: nobody else reads it. */
+static const Node *softmax_of(const Value *v, bool *only)
+{
+    const Node *soft = made_by(v, "Softmax"), *where = made_by(v, "Where");
+    *only = is_private(v);
+    if (soft || !where || !sdx_const_is(where->in[1], 0)) return soft;
+    const Node *nan = made_by(where->in[0], "IsNaN");
+    const Value *p = where->in[2];
+    if (!nan || nan->in[0] != p || !is_private(where->in[0])) return NULL;
+    *only = *only && p->n_uses == 2 && !(p->flags & (VALUE_GRAPH_OUTPUT | VALUE_CAPTURED));
+    return made_by(p, "Softmax");
+}
+
 sdx_status sdx_pass_attention_form(Opt *o, Node *n, bool *changed)
 {
-    const Node *soft = made_by(n->in[0], "Softmax");
+    bool only;
+    const Node *soft = softmax_of(n->in[0], &only);
     Scores s = { .scale = 1 };
-    if (!soft || !is_private(n->in[0]) || rank_of(n->in[0]) != 4) return SDX_OK;
+    if (!soft || !only || rank_of(n->in[0]) != 4) return SDX_OK;
     int64_t axis = attr_int(soft, "axis", -1);
     if ((axis != -1 && axis != 3) || !scores_of(soft->in[0], &s, DEPTH)) return SDX_OK;
     const Shape *scores = &s.product->out[0]->type.shape;
@@ -149,10 +182,16 @@ sdx_status sdx_pass_attention_form(Opt *o, Node *n, bool *changed)
     const Node *turn = made_by(kt, "Transpose");
     const Attr *perm = turn ? sdx_node_attr(turn, "perm") : NULL;
     if (!perm || perm->n != 4 || !is_heads(q, q) || !is_heads(kt, q) || !is_heads(v, q)) return SDX_OK;
+    Value *keys = unscaled(turn->in[0], &s.scale);
     if (v->type.shape.dims[2] != scores->dims[3] || !(s.scale > 0) || !isfinite(s.scale)) return SDX_OK;
 
+    Value *few = unrepeated(keys), *few_v = unrepeated(v);
+    if (few != keys && few_v != v && perm_is(turn, 0, 1, 3, 2) && is_heads(few_v, few)) {
+        keys = few;
+        v = few_v;
+    }
     int64_t back[4] = { perm->ints[0], perm->ints[1], perm->ints[3], perm->ints[2] };
-    Node *k = sdx_opt_node(o, n, "", "Transpose", (Value *[]){ unscaled(turn->in[0], &s.scale) }, 1);
+    Node *k = sdx_opt_node(o, n, "", "Transpose", (Value *[]){ keys }, 1);
     if (!k) return (sdx_status)sdx_opt_err(o)->code;
     bool set = sdx_node_set_ints(k, "perm", back, 4);
     TRY_MEM(set, sdx_opt_err(o));

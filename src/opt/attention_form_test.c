@@ -22,6 +22,18 @@ PASS_CASE(mask_chosen, "attention_form",
           "g (float[2,3,L,4] q, float[2,3,K,4] k, float[2,3,K,5] v, bool[L,K] c, float[K] m) => (y) "
           "<float low = {-10000}, float zero = {0}> { w = Where(c, zero, low) e = Add(m, w) "
           "y = Attention <scale = 1.0> (q, k, v, e) }")
+PASS_CASE(guarded, "attention_form",
+          IO "<float zero = {0}> { " KT "s = MatMul(q, t) p = Softmax <axis = -1> (s) n = IsNaN(p) "
+             "w = Where(n, zero, p) y = MatMul(w, v) }",
+          IO "{ y = Attention <scale = 1.0> (q, k, v) }")
+PASS_CASE(
+    repeated, "attention_form",
+    "g (float[2,6,L,4] q, float[2,3,K,4] k, float[2,3,K,5] v) => (y) "
+    "<int64[1] two = {2}, int64[5] e = {1, 1, 2, 1, 1}, int64[4] r = {2, 6, -1, 4}, int64[4] rv = {2, 6, -1, 5}> { "
+    "k5 = Unsqueeze(k, two) kg = Expand(k5, e) k6 = Reshape(kg, r) v5 = Unsqueeze(v, two) vg = Expand(v5, e) "
+    "v6 = Reshape(vg, rv) t = Transpose <perm = [0,1,3,2]> (k6) s = MatMul(q, t) p = Softmax <axis = -1> (s) "
+    "y = MatMul(p, v6) }",
+    "g (float[2,6,L,4] q, float[2,3,K,4] k, float[2,3,K,5] v) => (y) { y = Attention <scale = 1.0> (q, k, v) }")
 PASS_CASE(flat, "attention_flat",
           "g (float[2,L,12] a, float[2,K,12] b, float[2,K,12] c) => (y) "
           "<int64[4] h = {0, 0, 3, 4}, int64[3] f = {0, 0, 12}, float c2 = {2}> { "
@@ -53,6 +65,8 @@ SUITE(attention_form_test)
     RUN(factors_before);
     RUN(mask_added);
     RUN(mask_chosen);
+    RUN(guarded);
+    RUN(repeated);
     RUN(flat);
     RUN(scores_read);
     RUN(mask_of_one_key);

@@ -82,6 +82,9 @@ static void gemm_f32(const Kern *kern, GemmPlan g, const float *a, const float *
     for (size_t i = 0; i < g.chunks; i++) sdx_gemm_f32_chunk(kern, &g, &operands, i, scratch);
 }
 
+/* Is a unit of m rows done where keys and values lie? Packing them costs as much as some rows of a product. */
+static bool is_few(const Attn *a, size_t m) { return a->rows == 1 && m <= 4; }
+
 /* A head's packed keys, and the values behind them. */
 static float *packed_head(const Attn *a, const AttnPlan *p, int64_t b, int64_t kv, float *packed)
 {
@@ -109,6 +112,10 @@ static void scores_f32(const Attn *at, const AttnPlan *p, int64_t b, int64_t kv,
     GemmPlan g = {
         .m = m, .n = n, .k = (size_t)at->size, .lda = ldq, .ldb = ldk, .ldc = p->ld_s, .b_form = SDX_MAT_COLS
     };
+    if (is_few(at, m)) {
+        at->kern->attn_scores_f32(s, p->ld_s, q, ldq, m, k, ldk, n, g.k);
+        return;
+    }
     if (at->packed) {
         g.b_form = SDX_MAT_PACKED;
         k = packed_head(at, p, b, kv, (float *)at->packed) + j0 * g.k;
@@ -120,6 +127,10 @@ static void values_f32(const Attn *at, const AttnPlan *p, int64_t b, int64_t kv,
                        const float *s, const float *v, size_t ldv, float *y, size_t ldy, void *scratch)
 {
     GemmPlan g = { .m = m, .n = (size_t)at->v_size, .k = n, .lda = p->ld_s, .ldb = ldv, .ldc = ldy };
+    if (is_few(at, m)) {
+        at->kern->attn_values_f32(y, ldy, s, p->ld_s, m, v, ldv, n, g.n);
+        return;
+    }
     if (!at->packed) {
         gemm_f32(at->kern, g, s, v, y, scratch);
         return;
