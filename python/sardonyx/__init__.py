@@ -29,8 +29,9 @@ from ._errors import (
 )  # fmt: skip
 from ._functions import (
     create_and_register_allocator, create_and_register_allocator_v2, disable_telemetry_events, enable_telemetry_events,
-    get_all_providers, get_available_providers, get_build_info, get_default_session_options, get_device,
-    get_version_string, has_collective_ops, preload_dlls, print_debug_info, set_default_logger_callback,
+    get_all_providers, get_available_providers, get_build_info, get_compatibility_info_from_model,
+    get_compatibility_info_from_model_bytes, get_default_session_options, get_device,
+    get_model_compatibility_for_ep_devices, get_version_string, has_collective_ops, preload_dlls, print_debug_info, set_default_logger_callback,
     set_default_logger_severity, set_default_logger_verbosity, set_global_thread_pool_sizes, set_seed,
 )  # fmt: skip
 from ._options import RunOptions, SessionOptions

@@ -94,3 +94,20 @@ def create_and_register_allocator(memory_info, arena_cfg) -> None:
 
 def create_and_register_allocator_v2(provider_type, memory_info, options, arena_cfg) -> None:
     """Accepted: memory is planned exactly in any case."""
+
+
+def get_model_compatibility_for_ep_devices(devices, compatibility_info: str):
+    """No provider here compiles models: EP_NOT_APPLICABLE."""
+    from ._enums import OrtCompiledModelCompatibility
+
+    return OrtCompiledModelCompatibility.EP_NOT_APPLICABLE
+
+
+def get_compatibility_info_from_model(path, ep_name: str) -> str:
+    """No provider here compiles models: "" for every model."""
+    return ""
+
+
+def get_compatibility_info_from_model_bytes(model: bytes, ep_name: str) -> str:
+    """No provider here compiles models: "" for every model."""
+    return ""

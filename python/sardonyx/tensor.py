@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from . import _native
-from ._session import InferenceSession, NodeArg
+from ._session import NodeArg as _NodeArg
 from ._values import OrtValue, type_code
+
+if TYPE_CHECKING:
+    from . import InferenceSession, NodeArg
 
 _CODES = {_native.dtype_name(code): code for code in range(1, 29)}
 
 
 def dtype(arg):
     """The NumPy dtype of an input or output (NodeArg), of a type text ("tensor(float)", "float") or of ONNX's number."""
-    if isinstance(arg, NodeArg):
+    if isinstance(arg, _NodeArg):
         arg = arg.type
     if isinstance(arg, str):
         name = re.fullmatch(r"(?:optional\()?(?:seq\()?(?:\w*tensor\()?(\w+)\)*", arg)
