@@ -9,7 +9,7 @@ here=$PWD/tests/clients work=$PWD/build/clients
 libdir=$(cd "$1" && pwd) python=$2; shift 2
 lib=$libdir/libonnxruntime.so.1 models=$work/models
 
-go_version=v1.27.0 java_version=1.23.2 node_version=1.30.0 extensions_version=0.15.2
+go_version=v1.27.0 java_version=1.23.2 node_version=1.30.0 extensions_version=0.15.2 genai_version=0.18.0
 
 has() { command -v "$1" >/dev/null 2>&1; }
 lacks() { has "$1" || { echo "skipped: no $1"; return 0; }; return 1; }
@@ -87,6 +87,19 @@ client_extensions() {
   "$python" $here/extensions.py $lib $(ls $dir/onnxruntime_extensions/_extensions_pydll*.so)
 }
 
+client_nulls() { "$python" $here/nulls.py $lib; }
+
+# The package looks for a package `onnxruntime` with the library in it: this one has ours.
+client_genai() {
+  local dir=$work/genai
+  [ -d $dir/onnxruntime_genai ] ||
+    "$python" -m pip install -q --disable-pip-version-check --no-deps --target $dir onnxruntime-genai==$genai_version
+  mkdir -p $dir/onnxruntime/capi
+  : >$dir/onnxruntime/__init__.py
+  ln -sf $lib $dir/onnxruntime/capi/libonnxruntime.so.1
+  PYTHONPATH=$dir "$python" $here/genai.py $work/genai_model
+}
+
 # The function table against the official C header and against bindings made from a newer one.
 client_table() {
   lacks go && return; lacks cargo && return
@@ -100,7 +113,7 @@ client_table() {
 
 mkdir -p $work
 "$python" $here/models.py $models
-[ $# -gt 0 ] || set -- table go java node rust sherpa extensions
+[ $# -gt 0 ] || set -- table nulls go java node rust sherpa extensions genai
 failed=0
 for client in "$@"; do
   if client_$client >$work/$client.out 2>&1; then
