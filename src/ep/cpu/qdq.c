@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "ep/cpu/rewrites.h"
+#include "kern/conv/iconv.h"
 #include "opt/match.h"
 
 typedef struct Linear {  /* how a tensor is quantised */
@@ -138,8 +139,11 @@ static bool match_conv(Node *q, QConv *m)
     m->channels = w->dims[0];
     bool by_channel = m->lw.n == m->channels && m->by_row;
     bool symmetric = m->lw.zero == (w->dtype == DT_INT8 ? 0 : 128);
-    bool depthwise = w->rank > 1 && w->dims[1] == 1 && attr_int(m->conv, "group", 1) == m->channels;
-    return (m->lw.n == 1 || by_channel) && (symmetric || depthwise);
+    if (!(m->lw.n == 1 || by_channel)) return false;
+    if (symmetric) return true;
+    int64_t groups = attr_int(m->conv, "group", 1);
+    return groups > 0 && sdx_iconv_takes_zero((size_t)groups, (size_t)(w->dims[1] * groups), (size_t)w->dims[0],
+                                              (size_t)sdx_dims_product(w->dims, 2, w->rank));
 }
 
 /* The bias in units of x_scale * w_scale, from a float constant or a dequantised integer one. */

@@ -14,9 +14,14 @@ static size_t iconv_taps(const ConvPlan *p) { return p->dim[D].kernel * p->dim[H
 
 /* Depthwise kernels run in f32, on image and weights with their zero points taken off: sums of products of
  * 9-bit integers are exact there up to 256 taps. */
+bool sdx_iconv_takes_zero(size_t groups, size_t c_in, size_t c_out, size_t taps)
+{
+    return sdx_conv_is_depthwise(groups, c_in, c_out) && taps <= 256;
+}
+
 static bool iconv_is_depthwise(const ConvPlan *p)
 {
-    return sdx_conv_is_depthwise(p->groups, p->c_in, p->c_out) && iconv_taps(p) <= 256;
+    return sdx_iconv_takes_zero(p->groups, p->c_in, p->c_out, iconv_taps(p));
 }
 
 /* ---- weights ----------------------------------------------------------------------------------- */

@@ -13,6 +13,9 @@
 #include "kern/conv/conv.h"
 #include "kern/gemm/igemm.h"
 
+/* Can weights of c_out channels, each of `taps` numbers, have any zero point? A group's input channels: c_in / groups. */
+bool sdx_iconv_takes_zero(size_t groups, size_t c_in, size_t c_out, size_t taps);
+
 /* Bytes of the packed weights, column sums included, for a plan whose upper part is set; false if the
  * number does not fit size_t. */
 bool sdx_iconv_pack_size(const Kern *kern, const ConvPlan *p, size_t *nbytes);
