@@ -395,7 +395,7 @@ OrtStatus *sdx_ort_RegisterCustomOpsLibrary_V2(OrtSessionOptions *o, const char 
 OrtStatus *sdx_ort_RegisterCustomOpsUsingFunction(OrtSessionOptions *o, const char *name)
 {
     if (!o || !name) return sdx_ort_null("options or function name");
-    if (!*name) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "the function name is empty");
+    if (!*name) return sdx_ort_fail(ORT_FAIL, "Failed to get symbol: the function name is empty");
     void *symbol = dlsym(RTLD_DEFAULT, name);
     if (!symbol) return sdx_ort_fail(ORT_FAIL, "Failed to get symbol %s with error: %s", name, dlerror());
     return sdx_custom_guard(call_register, &(Registering){ function(symbol), o });

@@ -108,21 +108,13 @@ OrtStatus *sdx_ort_BindInput(OrtIoBinding *b, const char *name, const OrtValue *
         if (strcmp(sdx_ses_input(s, i)->name, name) == 0) return bind(&b->in, name, v);
     for (int i = 0; i < sdx_ses_n_overridable(s); i++)
         if (strcmp(sdx_ses_overridable(s, i)->name, name) == 0) return bind(&b->in, name, v);
-    return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Unknown input name %s", name);
+    return sdx_ort_fail(ORT_FAIL, "Failed to find input name in the mapping: %s: Unknown input name", name);
 }
 
-static OrtStatus *bind_output(OrtIoBinding *b, const char *name, const OrtValue *v)
-{
-    Session *s = b->session->ses;
-    for (int i = 0; i < sdx_ses_n_outputs(s); i++)
-        if (strcmp(sdx_ses_output(s, i)->name, name) == 0) return bind(&b->out, name, v);
-    return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Unknown output name %s", name);
-}
-
+/* A name that the model has not is told by the run. */
 OrtStatus *sdx_ort_BindOutput(OrtIoBinding *b, const char *name, const OrtValue *v)
 {
-    if (!b || !name || !v) return sdx_ort_null("binding, name or value");
-    return bind_output(b, name, v);
+    return b && name && v ? bind(&b->out, name, v) : sdx_ort_null("binding, name or value");
 }
 
 OrtStatus *sdx_ort_BindOutputToDevice(OrtIoBinding *b, const char *name, const OrtMemoryInfo *info)
@@ -131,7 +123,7 @@ OrtStatus *sdx_ort_BindOutputToDevice(OrtIoBinding *b, const char *name, const O
     int device;
     sdx_ort_MemoryInfoGetDeviceType(info, &device);
     if (device) return sdx_ort_fail(ORT_NOT_IMPLEMENTED, "outputs lie in host memory, not in %s", info->name);
-    return bind_output(b, name, NULL);
+    return bind(&b->out, name, NULL);
 }
 
 static void *list_array(size_t n) { return sdx_alloc(&sdx_alloc_default, (n ? n : 1) * sizeof(void *)); }

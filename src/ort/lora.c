@@ -71,7 +71,7 @@ OrtStatus *sdx_ort_CreateLoraAdapter(const char *path, OrtAllocator *allocator, 
     Err err = { 0 };
     if (!path || !out) return sdx_ort_null("path or out");
     sdx_status code = sdx_source_path(&src, &sdx_alloc_default, path, &err);
-    if (code != SDX_OK) return sdx_ort_status(code, &err);
+    if (code != SDX_OK) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "%s", err.text);
     code = sdx_source_bytes(&src, 0, src.size, LOAD_MAP, &bytes, &err);
     sdx_source_fini(&src);
     if (code != SDX_OK) return sdx_ort_status(code, &err);

@@ -75,7 +75,7 @@ OrtStatus *sdx_ort_SessionGetOutputCount(const OrtSession *s, size_t *out)
 static OrtStatus *check_index(size_t i, int n)
 {
     bool ok = i < (size_t)n;
-    return ok ? NULL : sdx_ort_fail(ORT_INVALID_ARGUMENT, "index %zu is outside [0, %d)", i, n);
+    return ok ? NULL : sdx_ort_fail(ORT_FAIL, "index out of range: %zu is outside [0, %d)", i, n);
 }
 
 OrtStatus *sdx_ort_SessionGetInputTypeInfo(const OrtSession *s, size_t i, OrtTypeInfo **out)
@@ -130,7 +130,7 @@ OrtStatus *sdx_ort_SessionGetOutputName(const OrtSession *s, size_t i, OrtAlloca
 OrtStatus *sdx_ort_SessionEndProfiling(OrtSession *s, OrtAllocator *a, char **out)
 {
     if (!s || !out) return sdx_ort_null("session or out");
-    if (!s->profile) return sdx_ort_fail(ORT_FAIL, "profiling is not enabled for this session");
+    if (!s->profile) return sdx_ort_give_text(a, "", out); /* nothing was profiled: no file */
     const char *path = sdx_ort_profile_write(s->profile);
     if (!path) return sdx_ort_fail(ORT_FAIL, "the profile cannot be written");
     s->profile_ended = true;
@@ -275,7 +275,8 @@ static sdx_status call_run(OrtSession *s, const OrtRunOptions *ro, Call *c, cons
 
 /* What clients look for in the text, then ours. */
 static OrtStatus *run_complaint(const OrtSession *s, const char *const *in_names, const OrtValue *const *in,
-                                size_t n_in, const char *const *out_names, size_t n_out, const Err *err)
+                                size_t n_in, const char *const *out_names, OrtValue *const *out, size_t n_out,
+                                const Err *err)
 {
     const char *ours = err->text;
     for (size_t i = 0; i < n_in; i++) {
@@ -303,10 +304,15 @@ static OrtStatus *run_complaint(const OrtSession *s, const char *const *in_names
                     v->name, k, (long long)t->dims[k], (long long)v->type.shape.dims[k], ours);
     }
     for (size_t o = 0; o < n_out; o++) {
-        bool known = false;
-        for (int i = 0; i < sdx_ses_n_outputs(s->ses) && !known; i++)
-            known = strcmp(sdx_ses_output(s->ses, i)->name, out_names[o]) == 0;
-        if (!known) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Invalid output name: %s: %s", out_names[o], ours);
+        const Value *v = NULL;
+        for (int i = 0; i < sdx_ses_n_outputs(s->ses) && !v; i++)
+            if (strcmp(sdx_ses_output(s->ses, i)->name, out_names[o]) == 0) v = sdx_ses_output(s->ses, i);
+        if (!v) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Invalid output name: %s: %s", out_names[o], ours);
+        if (out[o] && out[o]->d.kind == DATUM_TENSOR && v->type.kind == TYPE_TENSOR && v->type.elem != DT_NONE &&
+            out[o]->d.t.dtype != v->type.elem)
+            return sdx_ort_fail(ORT_INVALID_ARGUMENT,
+                                "Unexpected output data type. Actual: (tensor(%s)) , expected: (tensor(%s)): %s",
+                                sdx_dtype_name(out[o]->d.t.dtype), sdx_dtype_name(v->type.elem), ours);
     }
     return sdx_ort_fail(ORT_INVALID_ARGUMENT, "%s", ours);
 }
@@ -317,6 +323,7 @@ static OrtStatus *run_values(OrtSession *s, const OrtRunOptions *ro, const char 
 {
     if (ro && __atomic_load_n(&ro->cancel, __ATOMIC_RELAXED))
         return sdx_ort_fail(ORT_FAIL, "Exiting due to terminate flag being set to true.");
+    if (!n_out) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "At least one output should be requested.");
     if (n_in > RUN_MAX || n_out > RUN_MAX)
         return sdx_ort_fail(ORT_INVALID_ARGUMENT, "more than %d inputs or outputs", RUN_MAX);
     for (size_t i = 0; i < n_out; i++)
@@ -342,7 +349,7 @@ static OrtStatus *run_values(OrtSession *s, const OrtRunOptions *ro, const char 
     call_finish(&c, st == SDX_OK, n_out, out);
     sdx_free(&sdx_alloc_default, c.block);
     if (st == SDX_CANCELLED) return sdx_ort_fail(ORT_FAIL, "Exiting due to terminate flag being set to true.");
-    if (st == SDX_INVALID_ARGUMENT) return run_complaint(s, in_names, in, n_in, out_names, n_out, &err);
+    if (st == SDX_INVALID_ARGUMENT) return run_complaint(s, in_names, in, n_in, out_names, out, n_out, &err);
     return sdx_ort_status(st, &err);
 }
 
@@ -377,6 +384,5 @@ OrtStatus *sdx_ort_Run(OrtSession *s, const OrtRunOptions *ro, const char *const
 /* Nothing is captured to be replayed. */
 OrtStatus *sdx_ort_SessionReleaseCapturedGraph(OrtSession *s, int id)
 {
-    if (!s) return sdx_ort_null("session");
-    return sdx_ort_fail(ORT_INVALID_ARGUMENT, "no provider has captured a graph %d", id);
+    return s ? (void)id, NULL : sdx_ort_null("session");
 }

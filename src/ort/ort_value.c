@@ -255,7 +255,9 @@ static sdx_status make_sequence(const OrtValue *const *in, size_t n, Datum *d, E
         const Datum *item = &in[i]->d;
         if (item->kind != in[0]->d.kind || (tensors && item->t.dtype != in[0]->d.t.dtype))
             return sdx_fail(err, SDX_INVALID_ARGUMENT,
-                            "sequences must have elements of one type: element %zu differs from the first", i);
+                            "Sequences must have tensors of the same data type, or maps: element %zu differs from the "
+                            "first",
+                            i);
         TRY(sdx_seq_insert(d->seq, (int64_t)i, item, err));
     }
     return SDX_OK;
@@ -263,12 +265,14 @@ static sdx_status make_sequence(const OrtValue *const *in, size_t n, Datum *d, E
 
 static sdx_status make_map(const OrtValue *const *in, size_t n, Datum *d, Err *err)
 {
-    if (n != 2) return sdx_fail(err, SDX_INVALID_ARGUMENT, "a map is made of keys and values, not of %zu values", n);
+    if (n != 2) return sdx_fail(err, SDX_INVALID_ARGUMENT, "For map type num_values MUST be 2, not %zu", n);
     const Datum *k = &in[0]->d, *v = &in[1]->d;
     if (k->kind != DATUM_TENSOR || v->kind != DATUM_TENSOR)
         return sdx_fail(err, SDX_INVALID_ARGUMENT, "keys and values of a map must be tensors");
-    if (k->t.rank != 1 || v->t.rank != 1 || k->t.dims[0] != v->t.dims[0])
-        return sdx_fail(err, SDX_INVALID_ARGUMENT, "keys and values of a map must be lists of one length");
+    if (k->t.rank != 1 || v->t.rank != 1)
+        return sdx_fail(err, SDX_INVALID_ARGUMENT, "Either the key tensor or the value tensor has NumDimensions > 1");
+    if (k->t.dims[0] != v->t.dims[0])
+        return sdx_fail(err, SDX_INVALID_ARGUMENT, "Key and value tensors have unequal number of elements.");
     if (k->t.dtype != DT_INT64 && k->t.dtype != DT_STRING)
         return sdx_fail(err, SDX_UNSUPPORTED, "keys of a map are int64 or string, not %s", sdx_dtype_name(k->t.dtype));
     *d = (Datum){ .kind = DATUM_MAP, .map = sdx_map_new(&sdx_alloc_default) };
@@ -285,12 +289,12 @@ OrtStatus *sdx_ort_CreateValue(const OrtValue *const *in, size_t n, int type, Or
     for (size_t i = 0; i < n; i++)
         if (!in[i]) return sdx_ort_null("a value");
     if (type != SEQUENCE && type != MAP)
-        return sdx_ort_fail(ORT_FAIL, "values are made of type sequence (2) or map (3), not %d", type);
+        return sdx_ort_fail(ORT_FAIL, "Input is not of type sequence or map. It is %d", type);
     Datum d = { .kind = DATUM_NONE };
     Err err;
     sdx_err_clear(&err);
     sdx_status code = type == MAP ? make_map(in, n, &d, &err) : make_sequence(in, n, &d, &err);
-    OrtStatus *st = sdx_ort_status(code, &err);
+    OrtStatus *st = code == SDX_INVALID_ARGUMENT ? sdx_ort_fail(ORT_FAIL, "%s", err.text) : sdx_ort_status(code, &err);
     if (!st) st = sdx_ort_value_new(&d, out);
     if (st) sdx_datum_clear(&d);
     return st;

@@ -1,6 +1,7 @@
 /* Opening sessions: from options of the ABI to a model that is ready to run. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "ort/custom_op.h"
 
@@ -166,6 +167,10 @@ static OrtStatus *open_failure(const Origin *in, sdx_status st, const Err *err)
 {
     const char *path = in->from.path, *what = path ? "Load model from " : "Load model";
     if (!path) path = "";
+    struct stat info;
+    if (st == SDX_IO && in->from.path && stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        return sdx_ort_fail(ORT_INVALID_ARGUMENT, "The model path is a directory: model packages are not supported. %s",
+                            err->text);
     if (st == SDX_NOT_FOUND || st == SDX_IO)
         return sdx_ort_fail(ORT_NO_SUCHFILE, "%s%s failed. File doesn't exist or cannot be read: %s", what, path,
                             err->text);

@@ -8,7 +8,7 @@ static OrtStatus *strings(const OrtValue *v, const Str **out, size_t *n)
 {
     if (!v) return sdx_ort_null("value");
     if (v->d.kind != DATUM_TENSOR || v->d.t.dtype != DT_STRING)
-        return sdx_ort_fail(ORT_INVALID_ARGUMENT, "the value is no tensor of strings");
+        return sdx_ort_fail(ORT_FAIL, "Tensor type mismatch. the value is no tensor of strings");
     *out = v->d.t.data;
     *n = (size_t)sdx_tensor_count(&v->d.t);
     return NULL;
