@@ -135,10 +135,10 @@ sdx_status sdx_import_body(Import *im, Scope *s, const PNode *p, PFunction **out
         if (!sdx_str_is(p->op_type, b.name) || !sdx_str_is(domain, b.domain)) continue;
         bool holds;
         seen = true;
-        if (*b.text == '!')
+        TRY(body_holds(im, s, p, b.when, &holds, err));
+        if (holds && *b.text == '!')
             return sdx_fail(err, SDX_UNSUPPORTED, "operator %s of domain %s cannot run: %s", b.name, b.domain,
                             b.text + 1);
-        TRY(body_holds(im, s, p, b.when, &holds, err));
         if (holds) return read_text(im, &b, out, err);
     }
     if (!seen) return SDX_OK;

@@ -1,4 +1,4 @@
-/* ops/attention_ms.c - com.microsoft: Attention, QAttention, MultiHeadAttention, DecoderMaskedMultiHeadAttention
+/* ops/attention_ms.c - com.microsoft: Attention, QAttention, MultiHeadAttention, and DecoderMasked of self and multi-head
  *
  * Attention over as many key heads as query heads, output [batch, rows, heads * size]. The operators differ in where
  * queries, keys and values come from:
@@ -42,6 +42,23 @@ static const MsRoles attention_roles = { .q = 0,
                                          .w_scale = -1,
                                          .x_zero = -1,
                                          .w_zero = -1 };
+static const MsRoles self_roles = { .q = 0,
+                                    .weights = 1,
+                                    .bias = 2,
+                                    .mask = 3,
+                                    .past_k = 4,
+                                    .add = 5,
+                                    .past_length = 6,
+                                    .beams = 7,
+                                    .indirection = 8,
+                                    .k = -1,
+                                    .v = -1,
+                                    .past_v = -1,
+                                    .x_scale = -1,
+                                    .w_scale = -1,
+                                    .x_zero = -1,
+                                    .w_zero = -1,
+                                    .one_row = true };
 static const MsRoles quantized_roles = { .q = 0,
                                          .weights = 1,
                                          .bias = 2,
@@ -693,6 +710,14 @@ static const AttrSpec quantized_attrs[] = {
     OP_INT(MsAttrs, unidirectional, 0),
     OP_ATTR_END,
 };
+static const AttrSpec self_attrs[] = {
+    OP_INT_REQ(MsAttrs, num_heads),
+    OP_INT(MsAttrs, do_rotary, 0),
+    OP_FLOAT(MsAttrs, mask_filter_value, -10000),
+    OP_INT(MsAttrs, past_present_share_buffer, 0),
+    OP_FLOAT(MsAttrs, scale, 0),
+    OP_ATTR_END,
+};
 static const AttrSpec multi_attrs[] = {
     OP_INT_REQ(MsAttrs, num_heads),
     OP_FLOAT(MsAttrs, mask_filter_value, -10000),
@@ -725,6 +750,7 @@ static const OpVer quantized_vers[] = { { 1, { TS_I8 | TS_U8, TS_I8 | TS_U8, TS_
         .cpu = { prefix##_prepare, ms_run },                                                                           \
     };
 MS_OP(Attention, attention, "T,T,T?,i32?,T?,T?,i32?->T,T?", float_vers)
+MS_OP(DecoderMaskedSelfAttention, self, "T,T,T,i32?,T,T?,i32,i32?,i32?->T,T?", float_vers)
 MS_OP(QAttention, quantized, "T,U,V,V,V,i32?,T?,U?,V?->V,V?", quantized_vers)
 MS_OP(MultiHeadAttention, multi, "T,T?,T?,T?,i32?,T?,T?,T?,i32?,i32?->T,T?,T?,U?", float_vers)
 MS_OP(DecoderMaskedMultiHeadAttention, decoder, "T,T?,T?,i32?,T?,T?,T?,i32?,i32?,i32?,T?->T,T?,T?,U?", float_vers)

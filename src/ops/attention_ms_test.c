@@ -95,8 +95,58 @@ OP_CASE(ms_rotary_offset, "y = " MS "RotaryEmbedding (x, p, c, s)", IN("float[1,
         IN("int64[1] p {1}"), IN("float[3,1] c {9, 1, 0}"), IN("float[3,1] s {9, 0, 1}"),
         OUT("float[1,2,2] y {1, 2, -4, 3}"))
 
+OP_CASE(ms_decoder_self,
+        "y, p = " MS "DecoderMaskedSelfAttention <num_heads = 1, scale = 0.000000001, past_present_share_buffer = 1> "
+        "(x, w, b, \"\", c, \"\", n)",
+        IN("float[1,1,1] x {6}"), IN("float[1,3] w {0, 1, 1}"), IN("float[3] b {0, 0, 1}"),
+        IN("float[2,1,1,3,1] c {5, 9, 8, 1, 9, 8}"), IN("int32[1] n {1}"), OUT("float[1,1,1] y {4}"),
+        OUT("float[2,1,1,3,1] p {5, 6, 8, 1, 7, 8}"))
+OP_CASE(ms_remove_padding, "y, o, c, m = " MS "RemovePadding (x, n)",
+        IN("float[2,3,2] x {1, 2, 3, 4, 0, 0, 5, 6, 0, 0, 0, 0}"), IN("int32[2] n {2, 1}"),
+        OUT("float[3,2] y {1, 2, 3, 4, 5, 6}"), OUT("int32[2,3] o {0, 1, 3, 2, 4, 5}"), OUT("int32[3] c {0, 2, 3}"),
+        OUT("int32[1] m {2}"))
+OP_CASE(ms_restore_padding, "y = " MS "RestorePadding (x, o)", IN("float[3,2] x {1, 2, 3, 4, 5, 6}"),
+        IN("int32[2,3] o {0, 1, 3, 2, 4, 5}"), OUT("float[2,3,2] y {1, 2, 3, 4, 0, 0, 5, 6, 0, 0, 0, 0}"))
+OP_CASE(ms_packed_attention, "y = " MS "PackedAttention <num_heads = 1, scale = 0.000000001> (x, w, b, o, c)",
+        IN("float[3,1] x {3, 6, 9}"), IN("float[1,3] w {0, 0, 1}"), IN("float[3] b {0, 0, 1}"),
+        IN("int32[2,2] o {0, 1, 2, 3}"), IN("int32[3] c {0, 2, 3}"), OUT("float[3,1] y {5.5, 5.5, 10}"))
+OP_CASE(ms_packed_multihead, "y = " MS "PackedMultiHeadAttention <num_heads = 1> (q, \"\", \"\", \"\", o, c)",
+        IN("float[3,1,3,1] q {0, 0, 3, 0, 0, 6, 0, 0, 9}"), IN("int32[2,2] o {0, 1, 2, 3}"), IN("int32[3] c {0, 2, 3}"),
+        OUT("float[3,1] y {4.5, 4.5, 9}"))
+OP_CASE(ms_packed_multihead_apart, "y = " MS "PackedMultiHeadAttention <num_heads = 1> (q, k, v, \"\", o, c)",
+        IN("float[3,1] q {0, 0, 0}"), IN("float[3,1] k {0, 0, 0}"), IN("float[3,1] v {3, 6, 9}"),
+        IN("int32[2,2] o {0, 1, 2, 3}"), IN("int32[3] c {0, 2, 3}"), OUT("float[3,1] y {4.5, 4.5, 9}"))
+/* Four buckets a direction: 0, 1, then from 2 on by logarithms up to a distance of 8. */
+OP_CASE(ms_relative_bias, "y = " MS "RelativePositionBias <max_distance = 8> (t, q, k)",
+        IN("float[4,1] t {10, 11, 12, 13}"), IN("int64[1] q {6}"), IN("int64[1] k {2}"),
+        OUT("float[1,1,6,2] y {10, 10, 11, 10, 12, 11, 12, 12, 13, 12, 13, 13}"))
+OP_CASE(ms_relative_bias_both_ways, "y = " MS "RelativePositionBias <max_distance = 8, is_bidirectional = 1> (t, q, k)",
+        IN("float[4,2] t {10, 11, 12, 13, 20, 21, 22, 23}"), IN("int64[1] q {2}"), IN("int64[1] k {2}"),
+        OUT("float[1,2,2,2] y {10, 13, 11, 10, 20, 23, 21, 20}"))
+OP_CASE(ms_gated_bias, "y = " MS "GatedRelativePositionBias <num_heads = 1> (q, qb, r, w, b, e)",
+        IN("float[1,1,1] q {1}"), IN("float[1] qb {-1}"), IN("float[1,1,1,1] r {8}"), IN("float[1,2] w {1, 1}"),
+        IN("float[2] b {0, 0}"), IN("float[1,1,1,1] e {3}"), OUT("float[1,1,1,1] y {18}"))
+OP_FAILS(ms_gated_bias_packed, "y = " MS "GatedRelativePositionBias <num_heads = 1> (q, qb, r, w, b, e, o)",
+         SDX_UNSUPPORTED, "it does not run on packed tokens", IN("float[1,1] q {1}"), IN("float[1] qb {-1}"),
+         IN("float[1,1,1,1] r {8}"), IN("float[1,2] w {1, 1}"), IN("float[2] b {0, 0}"), IN("float[1,1,1,1] e {3}"),
+         IN("int32[1,1] o {0}"))
+OP_CASE(ms_gemma_rotary, "y, z = " MS "GemmaRotaryEmbedding (e, q, r, k, l)", IN("float[1,1,1] e {0}"),
+        IN("float16[1,1,1,1] q {2}"), IN("float16[1,1,1,1] r {3}"), IN("float16[1,1,1,1] k {4}"),
+        IN("float16[1,1,1,1] l {5}"), OUT("float16[1,1,1,1] y {2}"), OUT("float16[1,1,1,1] z {4}"))
+
 SUITE(attention_ms_test)
 {
+    RUN(ms_decoder_self);
+    RUN(ms_remove_padding);
+    RUN(ms_restore_padding);
+    RUN(ms_packed_attention);
+    RUN(ms_packed_multihead);
+    RUN(ms_packed_multihead_apart);
+    RUN(ms_relative_bias);
+    RUN(ms_relative_bias_both_ways);
+    RUN(ms_gated_bias);
+    RUN(ms_gated_bias_packed);
+    RUN(ms_gemma_rotary);
     RUN(ms_attention_lengths);
     RUN(ms_attention_causal_past);
     RUN(ms_attention_widths);
