@@ -9,6 +9,9 @@
 
 #if SDX_ARCH_X86
 #include <cpuid.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 #elif SDX_ARCH_ARM && defined(__linux__)
 #include <sys/auxv.h>
 #endif
@@ -29,12 +32,23 @@ static pthread_once_t cpu_once = PTHREAD_ONCE_INIT;
 
 #if SDX_ARCH_X86
 
-/* Which register files the operating system saves (XCR0): bits 1-2 ymm, 5-7 opmask and zmm. */
+/* Which register files the operating system saves (XCR0): bits 1-2 ymm, 5-7 opmask and zmm, 17-18 tiles. */
 static uint64_t cpu_xcr0(void)
 {
     uint32_t lo, hi;
     __asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
     return (uint64_t)hi << 32 | lo;
+}
+
+/* Linux saves tile registers only for processes that asked (Documentation/arch/x86/xstate). */
+static bool cpu_may_use_tiles(void)
+{
+#if defined(__linux__)
+    enum { REQ_XCOMP_PERM = 0x1023, XTILEDATA = 18 };
+    return syscall(SYS_arch_prctl, REQ_XCOMP_PERM, XTILEDATA) == 0;
+#else
+    return false;
+#endif
 }
 
 /* Bit numbers: Intel SDM volume 2A, CPUID, leaves 1 and 7. */
@@ -51,7 +65,9 @@ static unsigned cpu_detect(void)
     if ((b & avx2) != avx2) return SDX_CPU_C;
     const uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* f dq bw vl */
     if ((saved & 0xe6) != 0xe6 || (b & avx512) != avx512) return SDX_CPU_AVX2;
-    return c & 1u << 11 ? SDX_CPU_AVX512VNNI : SDX_CPU_AVX512;
+    if (!(c & 1u << 11)) return SDX_CPU_AVX512;
+    const uint32_t amx = 1u << 24 | 1u << 25; /* tile int8 */
+    return (d & amx) == amx && (saved >> 17 & 3) == 3 && cpu_may_use_tiles() ? SDX_CPU_AMX : SDX_CPU_AVX512VNNI;
 }
 
 #elif SDX_ARCH_ARM && defined(__linux__)

@@ -1,6 +1,6 @@
 /* kern/isa_begin.h - compile the rest of this file for one instruction set.
  *
- * Define exactly one of ISA_C, ISA_AVX2, ISA_AVX512, ISA_AVX512VNNI, ISA_NEON, ISA_DOTPROD, ISA_I8MM,
+ * Define exactly one of ISA_C, ISA_AVX2, ISA_AVX512, ISA_AVX512VNNI, ISA_AMX, ISA_NEON, ISA_DOTPROD, ISA_I8MM,
  * include the headers of other folders, then this file; end with kern/isa_end.h:
  *
  *     #include "kern/kern.h"
@@ -34,6 +34,10 @@
 #include <immintrin.h>
 #define ISA_SUFFIX avx512vnni
 #define ISA_TARGET "avx2,fma,f16c,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni"
+#elif defined(ISA_AMX)
+#include <immintrin.h>
+#define ISA_SUFFIX amx
+#define ISA_TARGET "avx2,fma,f16c,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,amx-tile,amx-int8"
 #elif defined(ISA_NEON)
 #include <arm_neon.h>
 #define ISA_SUFFIX neon

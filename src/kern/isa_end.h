@@ -18,6 +18,7 @@
 #undef ISA_AVX2
 #undef ISA_AVX512
 #undef ISA_AVX512VNNI
+#undef ISA_AMX
 #undef ISA_NEON
 #undef ISA_DOTPROD
 #undef ISA_I8MM

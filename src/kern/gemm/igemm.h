@@ -19,6 +19,13 @@
 #include "kern/gemm/igemm_tile.h"
 #include "kern/kern.h"
 
+#if SDX_ARCH_X86
+/* For the level above it. */
+void sdx_igemm_tile_avx512vnni(const IgemmTile *t);
+void sdx_iout_block_avx512vnni(const IgemmOut *o, int32_t *y, size_t ldy, void *c, size_t ldc, size_t row, size_t col,
+                               size_t rows, size_t cols);
+#endif
+
 /* What a level multiplies b's int8 by. */
 enum { SDX_IFORM_U8, SDX_IFORM_S8, SDX_IFORM_S16 };
 

@@ -61,8 +61,11 @@ V_INLINE void iout_columns(const IgemmOut *o, int32_t *y, size_t ldy, void *c, s
 }
 
 /* Sums y (row stride ldy) of rows row.., columns col.. to c, whose first element is theirs. Overwrites y. */
-static __attribute__((noinline)) void iout_block(const IgemmOut *o, int32_t *y, size_t ldy, void *c, size_t ldc,
-                                                 size_t row, size_t col, size_t rows, size_t cols)
+#define iout_block ISA(sdx_iout_block)
+void iout_block(const IgemmOut *o, int32_t *y, size_t ldy, void *c, size_t ldc, size_t row, size_t col, size_t rows,
+                size_t cols);
+void iout_block(const IgemmOut *o, int32_t *y, size_t ldy, void *c, size_t ldc, size_t row, size_t col, size_t rows,
+                size_t cols)
 {
     size_t j = 0;
     for (; cols - j >= VW; j += VW) iout_columns(o, y, ldy, c, ldc, row, col, rows, j, VW);
