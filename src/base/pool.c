@@ -46,10 +46,14 @@ struct Pool {
     bool is_shared;
     int threads;
     const Alloc *alloc;
-    PoolHost host; /* parallel NULL: our own threads */
-    Lock lock;     /* for starting threads */
-    int started;   /* atomic */
-    pthread_t *ids;
+    PoolHost host;   /* parallel NULL: our own threads */
+    PoolThreads how; /* start NULL: the system's */
+    Lock lock;       /* for starting threads */
+    int started;     /* atomic */
+    union {
+        pthread_t *ids;
+        void **handles; /* of the host's threads */
+    };
     Region slots[POOL_SLOTS];
 };
 
@@ -151,7 +155,7 @@ typedef struct WorkerArg {
     int worker;
 } WorkerArg;
 
-static void *worker_main(void *arg)
+static void worker_main(void *arg)
 {
     Pool *p = ((WorkerArg *)arg)->pool;
     int worker = ((WorkerArg *)arg)->worker;
@@ -161,7 +165,7 @@ static void *worker_main(void *arg)
     sdx_fpenv_default();
     for (;;) {
         uint32_t epoch = __atomic_load_n(&p->epoch, __ATOMIC_SEQ_CST);
-        if (__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE)) return NULL;
+        if (__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE)) return;
         bool found = pool_scan(p, worker, roused);
         roused = false;
         if (found || __atomic_load_n(&p->epoch, __ATOMIC_RELAXED) != epoch) continue;
@@ -178,6 +182,30 @@ static void *worker_main(void *arg)
     }
 }
 
+static void *worker_thread(void *arg)
+{
+    worker_main(arg);
+    return NULL;
+}
+
+/* One more thread; false: refused. */
+static bool worker_start(Pool *p, const pthread_attr_t *attr)
+{
+    WorkerArg *arg = sdx_alloc(p->alloc, sizeof *arg);
+    if (!arg) return false;
+    *arg = (WorkerArg){ p, p->started + 1 };
+    bool ok;
+    if (p->how.start) {
+        void *handle = p->how.start(p->how.user, worker_main, arg);
+        p->handles[p->started] = handle;
+        ok = handle != NULL;
+    } else {
+        ok = pthread_create(&p->ids[p->started], attr, worker_thread, arg) == 0;
+    }
+    if (!ok) sdx_free(p->alloc, arg);
+    return ok;
+}
+
 /* Starts the threads that are missing. One that the system refuses is done without until the next region. */
 static void pool_start(Pool *p)
 {
@@ -188,16 +216,8 @@ static void pool_start(Pool *p)
         pthread_attr_setstacksize(&attr, POOL_STACK);
         sigfillset(&all); /* signals are for the host's threads */
         pthread_sigmask(SIG_SETMASK, &all, &old);
-        while (p->started < p->threads - 1) {
-            WorkerArg *arg = sdx_alloc(p->alloc, sizeof *arg);
-            if (!arg) break;
-            *arg = (WorkerArg){ p, p->started + 1 };
-            if (pthread_create(&p->ids[p->started], &attr, worker_main, arg) != 0) {
-                sdx_free(p->alloc, arg);
-                break;
-            }
+        while (p->started < p->threads - 1 && worker_start(p, &attr))
             __atomic_store_n(&p->started, p->started + 1, __ATOMIC_RELEASE);
-        }
         pthread_sigmask(SIG_SETMASK, &old, NULL);
         pthread_attr_destroy(&attr);
     }
@@ -346,6 +366,18 @@ sdx_status sdx_pool_create(const Alloc *a, int threads, Pool **out, Err *err)
     return pool_create(a, threads ? threads : sdx_ncpu(), &(PoolHost){ 0 }, out, err);
 }
 
+sdx_status sdx_pool_create_on(const Alloc *a, int threads, const PoolThreads *how, Pool **out, Err *err)
+{
+    _Static_assert(sizeof(void *) <= sizeof(pthread_t), "handles lie where ids do");
+    *out = NULL;
+    if (!how->start || !how->join)
+        return sdx_fail(err, SDX_INVALID_ARGUMENT, "a host's threads need functions that start and join them");
+    TRY(sdx_pool_create(a, threads, out, err));
+    (*out)->how = *how;
+    if ((*out)->threads > 1) pool_start(*out);
+    return SDX_OK;
+}
+
 sdx_status sdx_pool_wrap(const Alloc *a, const PoolHost *host, Pool **out, Err *err)
 {
     *out = NULL;
@@ -359,7 +391,13 @@ static void pool_destroy(Pool *p)
     __atomic_store_n(&p->stop, true, __ATOMIC_RELEASE);
     __atomic_add_fetch(&p->epoch, 1, __ATOMIC_SEQ_CST);
     sdx_futex_wake(&p->epoch, INT32_MAX);
-    for (int i = 0; i < p->started; i++) pthread_join(p->ids[i], NULL);
+    for (int i = 0; i < p->started; i++) {
+        if (p->how.start)
+            p->how.join(p->how.user, p->handles[i]);
+        else
+            pthread_join(p->ids[i], NULL);
+    }
+    if (p->how.drop) p->how.drop(p->how.user);
     sdx_lock_fini(&p->lock);
     sdx_free(p->alloc, p);
 }

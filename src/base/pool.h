@@ -24,6 +24,16 @@ typedef struct PoolHost {
  * lazily, at the first region that can use them. */
 sdx_status sdx_pool_create(const Alloc *a, int threads, Pool **out, Err *err);
 sdx_status sdx_pool_wrap(const Alloc *a, const PoolHost *host, Pool **out, Err *err);
+/* A host's way to start threads: start must run main(arg) on a new one and return what join takes, or NULL; join waits
+ * until main has returned. */
+typedef struct PoolThreads {
+    void *(*start)(void *user, void (*main)(void *arg), void *arg);
+    void (*join)(void *user, void *thread);
+    void (*drop)(void *user); /* called when the pool ends; may be NULL */
+    void *user;
+} PoolThreads;
+/* A pool whose workers are threads of the host's, started now. */
+sdx_status sdx_pool_create_on(const Alloc *a, int threads, const PoolThreads *how, Pool **out, Err *err);
 /* The process-wide pool for `threads` (0 = default), shared by sessions: retained; threads joined at last release. */
 sdx_status sdx_pool_shared(int threads, Pool **out, Err *err);
 Pool *sdx_pool_retain(Pool *p);

@@ -223,6 +223,53 @@ static void bad_sizes_are_refused(void)
     CHECK_HAS(err.text, "-1 threads");
 }
 
+typedef struct OwnThread {
+    void (*main)(void *arg);
+    void *arg;
+    pthread_t id;
+} OwnThread;
+
+static OwnThread own_threads[4];
+static int n_own, n_joined;
+
+static void *own_run(void *p)
+{
+    OwnThread *t = p;
+    t->main(t->arg);
+    return NULL;
+}
+
+static void *own_start(void *user, void (*main)(void *arg), void *arg)
+{
+    if (user != own_threads || n_own == 2) return NULL; /* the third is refused */
+    OwnThread *t = &own_threads[n_own++];
+    *t = (OwnThread){ .main = main, .arg = arg };
+    return pthread_create(&t->id, NULL, own_run, t) == 0 ? t : NULL;
+}
+
+static void own_join(void *user, void *thread)
+{
+    (void)user;
+    pthread_join(((OwnThread *)thread)->id, NULL);
+    n_joined++;
+}
+
+static void hosts_threads(void)
+{
+    Pool *p = NULL;
+    Tally t = { .spin = 20 };
+    PoolThreads how = { .start = own_start, .user = own_threads };
+    CHECK_INT(sdx_pool_create_on(&sdx_alloc_default, 4, &how, &p, NULL), SDX_INVALID_ARGUMENT);
+    how.join = own_join;
+    if (!CHECK_INT(sdx_pool_create_on(&sdx_alloc_default, 4, &how, &p, NULL), SDX_OK)) return;
+    CHECK_INT(n_own, 2);
+    sdx_pool_run(p, tally_chunk, &t, MAX_CHUNKS);
+    for (int i = 0; i < MAX_CHUNKS; i++) CHECK_INT(t.hits[i], 1);
+    CHECK_INT(t.clashes, 0);
+    sdx_pool_release(p);
+    CHECK_INT(n_joined, 2);
+}
+
 SUITE(pool_test)
 {
     RUN(every_chunk_runs_once);
@@ -233,4 +280,5 @@ SUITE(pool_test)
     RUN(shared_pools_are_one_per_size);
     RUN(a_forked_child_starts_its_own_threads);
     RUN(bad_sizes_are_refused);
+    RUN(hosts_threads);
 }

@@ -62,13 +62,6 @@ OrtStatus *sdx_ort_DisableTelemetryEvents(const OrtEnv *env);
 OrtStatus *sdx_ort_SetLanguageProjection(const OrtEnv *env, int language);
 OrtStatus *sdx_ort_SetPerSessionThreadPoolCallbacks(OrtEnv *env, const void *config);
 OrtStatus *sdx_ort_UpdateEnvWithCustomLogLevel(OrtEnv *env, int level);
-OrtStatus *sdx_ort_CreateThreadingOptions(OrtThreadingOptions **out);
-void sdx_ort_ReleaseThreadingOptions(OrtThreadingOptions *t);
-OrtStatus *sdx_ort_SetGlobalIntraOpNumThreads(OrtThreadingOptions *t, int threads);
-OrtStatus *sdx_ort_SetGlobalInterOpNumThreads(OrtThreadingOptions *t, int threads);
-OrtStatus *sdx_ort_SetGlobalSpinControl(OrtThreadingOptions *t, int spins);
-OrtStatus *sdx_ort_SetGlobalDenormalAsZero(OrtThreadingOptions *t);
-OrtStatus *sdx_ort_SetGlobalIntraOpThreadAffinity(OrtThreadingOptions *t, const char *text);
 OrtStatus *sdx_ort_GetAvailableProviders(char ***out, int *n);
 OrtStatus *sdx_ort_ReleaseAvailableProviders(char **list, int n);
 
@@ -302,12 +295,6 @@ OrtStatus *sdx_ort_AddSessionConfigEntry(OrtSessionOptions *o, const char *key, 
 OrtStatus *sdx_ort_HasSessionConfigEntry(const OrtSessionOptions *o, const char *key, int *out);
 OrtStatus *sdx_ort_GetSessionConfigEntry(const OrtSessionOptions *o, const char *key, char *value, size_t *size);
 OrtStatus *sdx_ort_GetSessionOptionsConfigEntries(const OrtSessionOptions *o, OrtKeyValuePairs **out);
-OrtStatus *sdx_ort_SessionOptionsSetCustomCreateThreadFn(OrtSessionOptions *o, void *fn);
-OrtStatus *sdx_ort_SessionOptionsSetCustomThreadCreationOptions(OrtSessionOptions *o, void *user);
-OrtStatus *sdx_ort_SessionOptionsSetCustomJoinThreadFn(OrtSessionOptions *o, void *fn);
-OrtStatus *sdx_ort_SetGlobalCustomCreateThreadFn(OrtThreadingOptions *t, void *fn);
-OrtStatus *sdx_ort_SetGlobalCustomThreadCreationOptions(OrtThreadingOptions *t, void *user);
-OrtStatus *sdx_ort_SetGlobalCustomJoinThreadFn(OrtThreadingOptions *t, void *fn);
 OrtStatus *sdx_ort_CloneSessionOptions(const OrtSessionOptions *in, OrtSessionOptions **out);
 
 /* sparse_value.c */
@@ -343,6 +330,21 @@ OrtStatus *sdx_ort_GetStringTensorContent(const OrtValue *v, void *bytes, size_t
                                           size_t n_offsets);
 OrtStatus *sdx_ort_GetStringTensorElementLength(const OrtValue *v, size_t i, size_t *out);
 OrtStatus *sdx_ort_GetStringTensorElement(const OrtValue *v, size_t nbytes, size_t i, void *out);
+
+/* threads.c */
+OrtStatus *sdx_ort_CreateThreadingOptions(OrtThreadingOptions **out);
+void sdx_ort_ReleaseThreadingOptions(OrtThreadingOptions *t);
+OrtStatus *sdx_ort_SetGlobalIntraOpNumThreads(OrtThreadingOptions *t, int threads);
+OrtStatus *sdx_ort_SetGlobalInterOpNumThreads(OrtThreadingOptions *t, int threads);
+OrtStatus *sdx_ort_SetGlobalSpinControl(OrtThreadingOptions *t, int spins);
+OrtStatus *sdx_ort_SetGlobalDenormalAsZero(OrtThreadingOptions *t);
+OrtStatus *sdx_ort_SetGlobalIntraOpThreadAffinity(OrtThreadingOptions *t, const char *text);
+OrtStatus *sdx_ort_SessionOptionsSetCustomCreateThreadFn(OrtSessionOptions *o, OrtCreateThreadFn fn);
+OrtStatus *sdx_ort_SessionOptionsSetCustomThreadCreationOptions(OrtSessionOptions *o, void *options);
+OrtStatus *sdx_ort_SessionOptionsSetCustomJoinThreadFn(OrtSessionOptions *o, OrtJoinThreadFn fn);
+OrtStatus *sdx_ort_SetGlobalCustomCreateThreadFn(OrtThreadingOptions *t, OrtCreateThreadFn fn);
+OrtStatus *sdx_ort_SetGlobalCustomThreadCreationOptions(OrtThreadingOptions *t, void *options);
+OrtStatus *sdx_ort_SetGlobalCustomJoinThreadFn(OrtThreadingOptions *t, OrtJoinThreadFn fn);
 
 /* type_info.c */
 void sdx_ort_ReleaseTypeInfo(OrtTypeInfo *t);

@@ -5,11 +5,6 @@
 
 static OrtEnv the_env = { .log = { .severity = 2 } };
 
-struct OrtThreadingOptions {
-    int threads;
-    bool flushes_subnormals;
-};
-
 /* There is one, which the first creation configures; the last release forgets it. */
 OrtStatus *sdx_ort_CreateEnvWithCustomLoggerAndGlobalThreadPools(OrtLogFn fn, void *user, int severity, const char *id,
                                                                  const OrtThreadingOptions *t, OrtEnv **out)
@@ -20,12 +15,14 @@ OrtStatus *sdx_ort_CreateEnvWithCustomLoggerAndGlobalThreadPools(OrtLogFn fn, vo
         the_env.flushes_subnormals = false;
         __atomic_store_n(&the_env.threads, 0, __ATOMIC_RELAXED);
     }
-    if (t) {
-        __atomic_store_n(&the_env.threads, t->threads, __ATOMIC_RELAXED);
-        the_env.flushes_subnormals = t->flushes_subnormals;
-    }
     *out = &the_env;
-    return NULL;
+    if (!t) return NULL;
+    __atomic_store_n(&the_env.threads, t->threads, __ATOMIC_RELAXED);
+    the_env.flushes_subnormals = t->flushes_subnormals;
+    if (the_env.pool) return NULL;
+    OrtStatus *st = sdx_ort_thread_pool(&t->by, t->threads, &the_env.pool);
+    if (st) sdx_ort_ReleaseEnv(&the_env);
+    return st;
 }
 
 OrtStatus *sdx_ort_CreateEnv(int severity, const char *id, OrtEnv **out)
@@ -66,6 +63,7 @@ OrtStatus *sdx_ort_CreateEnvWithOptions(const OrtEnvCreationOptions *o, OrtEnv *
 }
 
 int sdx_ort_shared_threads(void) { return __atomic_load_n(&the_env.threads, __ATOMIC_RELAXED); }
+Pool *sdx_ort_shared_pool(void) { return the_env.pool; }
 bool sdx_ort_flushes_subnormals(void) { return the_env.flushes_subnormals; }
 const OrtLogger *sdx_ort_env_log(void) { return &the_env.log; }
 
@@ -73,6 +71,8 @@ void sdx_ort_ReleaseEnv(OrtEnv *env)
 {
     if (!env || __atomic_sub_fetch(&env->refs, 1, __ATOMIC_ACQ_REL) > 0) return;
     sdx_ort_forget_allocators();
+    sdx_pool_release(env->pool);
+    env->pool = NULL;
     sdx_ort_log_init(&env->log, NULL, NULL, 2, "");
 }
 
@@ -96,59 +96,6 @@ OrtStatus *sdx_ort_UpdateEnvWithCustomLogLevel(OrtEnv *env, int level)
     if (!env) return sdx_ort_null("env");
     env->log.severity = level;
     return NULL;
-}
-
-/* -- threading options --------------------------------------------------------------------------------------------- */
-
-OrtStatus *sdx_ort_CreateThreadingOptions(OrtThreadingOptions **out)
-{
-    if (!out) return sdx_ort_null("out");
-    *out = sdx_alloc_zero(&sdx_alloc_default, sizeof **out);
-    return *out ? NULL : sdx_ort_no_memory();
-}
-
-void sdx_ort_ReleaseThreadingOptions(OrtThreadingOptions *t) { sdx_free(&sdx_alloc_default, t); }
-
-/* 0 and less: default. */
-OrtStatus *sdx_ort_SetGlobalIntraOpNumThreads(OrtThreadingOptions *t, int threads)
-{
-    if (!t) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Received null OrtThreadingOptions");
-    t->threads = threads < 0 ? 0 : threads;
-    return NULL;
-}
-
-/* Nodes run one after the other, and how threads wait is the pool's business. */
-OrtStatus *sdx_ort_SetGlobalInterOpNumThreads(OrtThreadingOptions *t, int threads)
-{
-    return t ? (void)threads, NULL : sdx_ort_fail(ORT_INVALID_ARGUMENT, "Received null OrtThreadingOptions");
-}
-
-OrtStatus *sdx_ort_SetGlobalSpinControl(OrtThreadingOptions *t, int spins)
-{
-    if (!t) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Received null OrtThreadingOptions");
-    if (spins == 0 || spins == 1) return NULL;
-    return sdx_ort_fail(ORT_INVALID_ARGUMENT,
-                        "Received invalid value for allow_spinning. Valid values are 0 or 1, not %d", spins);
-}
-
-OrtStatus *sdx_ort_SetGlobalDenormalAsZero(OrtThreadingOptions *t)
-{
-    if (!t) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Received null OrtThreadingOptions");
-    t->flushes_subnormals = true;
-    return NULL;
-}
-
-/* Threads go where the system puts them; the text is only checked. */
-OrtStatus *sdx_ort_SetGlobalIntraOpThreadAffinity(OrtThreadingOptions *t, const char *text)
-{
-    enum { AFFINITY_MAX = 4096 };
-    if (!t) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Received null OrtThreadingOptions");
-    if (!text) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Received null affinity_string");
-    size_t n = strlen(text);
-    if (n && n <= AFFINITY_MAX) return NULL;
-    return sdx_ort_fail(ORT_INVALID_ARGUMENT,
-                        "Size of affinity string must be between 1 and %d; affinity string must not be empty",
-                        AFFINITY_MAX);
 }
 
 /* -- providers ----------------------------------------------------------------------------------------------------- */

@@ -44,6 +44,15 @@ typedef struct OrtLogger {
     char id[64];
 } OrtLogger;
 
+/* A caller's way to start threads. */
+typedef const void *(*OrtCreateThreadFn)(void *options, void (*main)(void *arg), void *arg);
+typedef void (*OrtJoinThreadFn)(const void *thread);
+typedef struct OrtThreadFns {
+    OrtCreateThreadFn create;
+    OrtJoinThreadFn join;
+    void *options;
+} OrtThreadFns;
+
 typedef struct OrtKeyValuePairs OrtKeyValuePairs;
 
 typedef struct OrtEnv {
@@ -51,7 +60,7 @@ typedef struct OrtEnv {
     int threads; /* of sessions that share them; 0: default */
     bool flushes_subnormals;
     OrtLogger log;
-    OrtKeyValuePairs *config; /* may be NULL */
+    Pool *pool; /* of the caller's threads; NULL: none */
 } OrtEnv;
 
 typedef struct OrtMemoryInfo {
@@ -101,6 +110,7 @@ typedef struct OrtSessionOptions {
     int threads;
     bool shares_threads; /* the environment's number counts */
     bool is_deterministic, has_no_mem_pattern;
+    OrtThreadFns threads_by; /* create NULL: the library */
     int execution_mode;
     int cancels_load; /* atomic */
     const char *optimized_path, *profile_prefix;
@@ -184,7 +194,11 @@ typedef struct OrtArenaCfg {
 typedef struct OrtModelMetadata OrtModelMetadata;
 typedef struct OrtPrepackedWeightsContainer OrtPrepackedWeightsContainer;
 typedef struct OrtIoBinding OrtIoBinding;
-typedef struct OrtThreadingOptions OrtThreadingOptions;
+typedef struct OrtThreadingOptions {
+    int threads;
+    bool flushes_subnormals;
+    OrtThreadFns by;
+} OrtThreadingOptions;
 typedef struct OrtEnvCreationOptions OrtEnvCreationOptions;
 typedef struct OrtEpAssignedSubgraph OrtEpAssignedSubgraph;
 typedef struct OrtEpAssignedNode OrtEpAssignedNode;
@@ -225,7 +239,10 @@ const void *sdx_ort_api_base(void);
 OrtStatus *sdx_ort_config_add(Arena *a, OrtConfig **v, int *n, int *cap, const char *key, const char *value);
 const char *sdx_ort_config_get(const OrtConfig *v, int n, const char *key); /* the last; NULL: none */
 int sdx_ort_shared_threads(void);                                           /* the environment's; 0: default */
-bool sdx_ort_flushes_subnormals(void);                                      /* the environment's sessions do */
+Pool *sdx_ort_shared_pool(void); /* of the environment's own threads; NULL: it has none */
+/* A pool of threads that the caller starts; *out NULL when it names no way to. */
+OrtStatus *sdx_ort_thread_pool(const OrtThreadFns *by, int threads, Pool **out);
+bool sdx_ort_flushes_subnormals(void); /* the environment's sessions do */
 
 /* -- logs ---------------------------------------------------------------------------------------------------------- */
 

@@ -28,6 +28,7 @@ typedef struct Origin {
     const OpDef *const *custom;
     GivenInit *given;
     int n_given;
+    Pool *pool; /* NULL: the engine's */
     bool parsed;
 } Origin;
 
@@ -135,6 +136,7 @@ static sdx_status session_open(Origin *in, CustomOps *custom, OrtSession *s, Err
     SessionOptions so;
     Model *m = NULL;
     engine_options(o, &so);
+    so.pool = in->pool;
     sdx_status st = import(in, &m, err);
     if (st != SDX_OK) {
         sdx_custom_destroy(custom);
@@ -191,8 +193,10 @@ static OrtStatus *session_fill(Origin *in, OrtSession *s)
     const OrtSessionOptions *o = in->from.o;
     CustomOps *custom;
     Err err = { 0 };
-    OrtStatus *fail = sdx_custom_build(o, &custom);
+    OrtStatus *fail = o ? sdx_ort_thread_pool(&o->threads_by, o->threads, &in->pool) : NULL;
+    if (!fail) fail = sdx_custom_build(o, &custom);
     if (fail) return fail;
+    if (!in->pool && o && o->shares_threads) in->pool = sdx_pool_retain(sdx_ort_shared_pool());
     in->custom = sdx_custom_defs(custom);
     sdx_status st = session_open(in, custom, s, &err);
     if (st != SDX_OK) return open_failure(in, st, &err);
@@ -258,6 +262,7 @@ OrtStatus *sdx_ort_open(const OrtOrigin *from, OrtSession **out)
     sdx_ort_log(&s->log, 1, "Initializing session: %s", from->path ? from->path : "a model in memory");
     OrtStatus *st = take_given(&in);
     if (!st) st = session_fill(&in, s);
+    sdx_pool_release(in.pool); /* the session holds it */
     sdx_free(&sdx_alloc_default, in.given);
     if (st) {
         sdx_ort_ReleaseSession(s);

@@ -236,45 +236,6 @@ OrtStatus *sdx_ort_GetSessionOptionsConfigEntries(const OrtSessionOptions *o, Or
     return NULL;
 }
 
-/* -- threads of the caller's --------------------------------------------------------------------------------------- */
-
-/* TODO(threads): the pool starts threads by itself; calling these needs a hook in base/pool.h. */
-static OrtStatus *own_threads(const void *o, const void *fn, const char *what)
-{
-    if (!o) return no_options();
-    return fn ? sdx_ort_fail(ORT_NOT_IMPLEMENTED, "%s: threads are started by the library", what) : NULL;
-}
-
-OrtStatus *sdx_ort_SessionOptionsSetCustomCreateThreadFn(OrtSessionOptions *o, void *fn)
-{
-    return own_threads(o, fn, "SessionOptionsSetCustomCreateThreadFn");
-}
-
-OrtStatus *sdx_ort_SessionOptionsSetCustomThreadCreationOptions(OrtSessionOptions *o, void *user)
-{
-    return own_threads(o, user, "SessionOptionsSetCustomThreadCreationOptions");
-}
-
-OrtStatus *sdx_ort_SessionOptionsSetCustomJoinThreadFn(OrtSessionOptions *o, void *fn)
-{
-    return own_threads(o, fn, "SessionOptionsSetCustomJoinThreadFn");
-}
-
-OrtStatus *sdx_ort_SetGlobalCustomCreateThreadFn(OrtThreadingOptions *t, void *fn)
-{
-    return own_threads(t, fn, "SetGlobalCustomCreateThreadFn");
-}
-
-OrtStatus *sdx_ort_SetGlobalCustomThreadCreationOptions(OrtThreadingOptions *t, void *user)
-{
-    return own_threads(t, user, "SetGlobalCustomThreadCreationOptions");
-}
-
-OrtStatus *sdx_ort_SetGlobalCustomJoinThreadFn(OrtThreadingOptions *t, void *fn)
-{
-    return own_threads(t, fn, "SetGlobalCustomJoinThreadFn");
-}
-
 /* -- copies -------------------------------------------------------------------------------------------------------- */
 
 OrtStatus *sdx_ort_CloneSessionOptions(const OrtSessionOptions *in, OrtSessionOptions **out)
@@ -290,6 +251,7 @@ OrtStatus *sdx_ort_CloneSessionOptions(const OrtSessionOptions *in, OrtSessionOp
     o->has_no_mem_pattern = in->has_no_mem_pattern;
     o->execution_mode = in->execution_mode;
     o->log = in->log;
+    o->threads_by = in->threads_by;
     if (in->optimized_path) st = keep_text(o, in->optimized_path, &o->optimized_path);
     if (!st && in->profile_prefix) st = keep_text(o, in->profile_prefix, &o->profile_prefix);
     for (int i = 0; !st && i < in->n_dims; i++)

@@ -11,7 +11,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ORT = os.path.join(ROOT, "src", "ort")
-FUNCTIONS = {"OrtLogFn", "OrtAsyncFn", "OrtLoggingFunction", "OrtCustomCreateThreadFn", "OrtCustomJoinThreadFn",
+FUNCTIONS = {"OrtLogFn", "OrtAsyncFn", "OrtCreateThreadFn", "OrtJoinThreadFn", "OrtLoggingFunction", "OrtCustomCreateThreadFn", "OrtCustomJoinThreadFn",
              "RunAsyncCallbackFn", "EpSelectionDelegate", "OrtReadNamedBufferFunc", "OrtExperimentalFnPtr"}
 
 RENAMED = {"AddExternalInitializersFromMemory": "AddExternalInitializersFromFilesInMemory"}  # by the bindings

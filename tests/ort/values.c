@@ -308,6 +308,70 @@ static void logs(void)
     ORT(ReleaseSessionOptions)(o);
 }
 
+typedef struct OwnThread {
+    void (*main)(void *arg);
+    void *arg;
+    pthread_t id;
+} OwnThread;
+static int n_started, n_joined;
+
+static void *thread_main(void *p)
+{
+    OwnThread *t = p;
+    t->main(t->arg);
+    return NULL;
+}
+
+static const void *thread_create(void *options, void (*main)(void *arg), void *arg)
+{
+    OwnThread *t = malloc(sizeof *t);
+    CHECK(options == &n_started);
+    *t = (OwnThread){ .main = main, .arg = arg };
+    n_started++;
+    return pthread_create(&t->id, NULL, thread_main, t) == 0 ? t : NULL;
+}
+
+static void thread_join(const void *thread)
+{
+    pthread_join(((const OwnThread *)thread)->id, NULL);
+    free((void *)thread);
+    n_joined++;
+}
+
+static void own_threads(void)
+{
+    OrtSessionOptions *o = NULL;
+    OrtEnv *env = NULL;
+    OrtSession *s = NULL;
+    ok(ORT(CreateEnv)(2, "", &env));
+    ok(ORT(CreateSessionOptions)(&o));
+    ok(ORT(SetIntraOpNumThreads)(o, 3));
+    ok(ORT(SessionOptionsSetCustomCreateThreadFn)(o, thread_create));
+    ok(ORT(SessionOptionsSetCustomThreadCreationOptions)(o, &n_started));
+    refused(ORT(CreateSessionFromArray)(env, "no model", 8, o, &s), ORT_INVALID_ARGUMENT, "joins threads");
+    ok(ORT(SessionOptionsSetCustomJoinThreadFn)(o, thread_join));
+    refused(ORT(CreateSessionFromArray)(env, "no model", 8, o, &s), ORT_INVALID_PROTOBUF, "");
+    CHECK_INT(n_started, n_joined);
+    s = session_with(scaling, o);
+    CHECK_INT(n_started - n_joined, 2);
+    ORT(ReleaseSession)(s);
+    CHECK_INT(n_started, n_joined);
+    ORT(ReleaseSessionOptions)(o);
+    OrtThreadingOptions *t = NULL;
+    OrtEnv *shared = NULL;
+    ok(ORT(CreateThreadingOptions)(&t));
+    ok(ORT(SetGlobalIntraOpNumThreads)(t, 2));
+    ok(ORT(SetGlobalCustomCreateThreadFn)(t, thread_create));
+    ok(ORT(SetGlobalCustomThreadCreationOptions)(t, &n_started));
+    ok(ORT(SetGlobalCustomJoinThreadFn)(t, thread_join));
+    ok(ORT(CreateEnvWithGlobalThreadPools)(2, "", t, &shared));
+    ORT(ReleaseThreadingOptions)(t);
+    CHECK_INT(n_started - n_joined, 1);
+    ORT(ReleaseEnv)(shared);
+    ORT(ReleaseEnv)(env);
+    CHECK_INT(n_started, n_joined);
+}
+
 void test_values(void)
 {
     RUN(key_values);
@@ -322,4 +386,5 @@ void test_values(void)
     RUN(other_providers);
     RUN(open_failures);
     RUN(logs);
+    RUN(own_threads);
 }
