@@ -42,6 +42,18 @@ sdx_status sdx_scratch_add(Prepare *p, int64_t count, size_t esize, size_t *at)
     return SDX_OK;
 }
 
+sdx_status sdx_output_room(Prepare *p, int o, int64_t count, size_t esize, size_t *at)
+{
+    return o < p->n_out && p->out[o] ? SDX_OK : sdx_scratch_add(p, count, esize, at);
+}
+
+sdx_status sdx_output_or_scratch(Run *r, int o, DType dtype, int rank, const int64_t *dims, size_t at, void **data)
+{
+    if (o < r->n_out && r->out[o]) return sdx_run_output(r, o, dtype, rank, dims, data);
+    *data = (char *)r->scratch + at;
+    return SDX_OK;
+}
+
 sdx_status sdx_prepare_infer(const Prepare *p, Infer *c)
 {
     Type *types = sdx_arena_array(p->arena, Type, p->n_in);

@@ -18,6 +18,10 @@ Dim sdx_infer_add(const Infer *c, Dim a, Dim b);
 /* Adds room for count elements, at least 0, to p->scratch, aligned to SDX_ALIGN. */
 sdx_status sdx_scratch_add(Prepare *p, int64_t count, size_t esize, size_t *at);
 
+/* Room for output o of count elements where nobody asks for it; *at is for sdx_output_or_scratch. */
+sdx_status sdx_output_room(Prepare *p, int o, int64_t count, size_t esize, size_t *at);
+sdx_status sdx_output_or_scratch(Run *r, int o, DType dtype, int rank, const int64_t *dims, size_t at, void **data);
+
 typedef struct Attend {
     Attn a; /* sizes and options; pointers are set by each run, in a copy */
     AttnPlan plan;

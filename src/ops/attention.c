@@ -294,20 +294,23 @@ static sdx_status attention_run(Run *r)
     Attn a = st->s.a;
     DType d = st->s.dtype;
     int64_t flat_y[3] = { a.batches, a.rows, a.heads * a.v_size }, y_dims[4] = { a.batches, a.heads, a.rows, a.v_size };
-    void *y;
-    TRY(sdx_run_output(r, OUT_Y, d, st->flat ? 3 : 4, st->flat ? flat_y : y_dims, &y));
+    void *y = NULL;
+    if (r->out[OUT_Y])
+        TRY(sdx_run_output(r, OUT_Y, d, st->flat ? 3 : 4, st->flat ? flat_y : y_dims, &y));
+    else
+        a.v_size = 0; /* nobody asks: scores and caches alone */
     if (OUT_QK < r->n_out && r->out[OUT_QK])
         TRY(sdx_run_output(r, OUT_QK, d, 4, (int64_t[]){ a.batches, a.heads, a.rows, a.keys }, &a.qk));
     Tensor k, v;
     bool flat_k, flat_v;
     TRY(gather_kv(r, st, IN_K, IN_PAST_K, OUT_K, st->at_k, a.size, &k, &flat_k));
-    TRY(gather_kv(r, st, IN_V, IN_PAST_V, OUT_V, st->at_v, a.v_size, &v, &flat_v));
+    TRY(gather_kv(r, st, IN_V, IN_PAST_V, OUT_V, st->at_v, st->s.a.v_size, &v, &flat_v));
     TRY(set_lengths(r, st, &a));
     if (DATUM_HAS(r, IN_MASK)) a.bias[0] = mask_bias(r, st);
     a.q = attn_mat(r->in[IN_Q]->t.data, st->flat, a.heads, a.rows, a.size);
     a.k = attn_mat(k.data, flat_k, a.kv_heads, a.keys, a.size);
     const void *values = cast_to(r, &v, st->v_count, d, st->at_v_cast);
-    a.v = attn_mat(values, flat_v, a.kv_heads, a.keys, a.v_size);
+    a.v = attn_mat(values, flat_v, a.kv_heads, a.keys, st->s.a.v_size);
     a.y = attn_mat(y, st->flat, a.heads, a.rows, a.v_size);
     sdx_attend_run(r, &st->s, &a);
     return SDX_OK;

@@ -641,7 +641,7 @@ static sdx_status ms_run(Run *r)
     int64_t past = z->past, n = a.heads, *offset = (int64_t *)(void *)((char *)r->scratch + st->at_offset);
     const float *bias = ro->weights < 0 && input(r, ro->bias) ? input(r, ro->bias)->data : NULL;
     float *k, *v;
-    void *y;
+    void *y = NULL;
     if (st->shared) {
         const Tensor *length = input(r, ro->past_length);
         past = sdx_tensor_count(length) == 1 ? sdx_tensor_get_int(length, 0) : -1;
@@ -650,7 +650,10 @@ static sdx_status ms_run(Run *r)
                                 (long long)past, (long long)z->fresh, (long long)(z->keys - z->fresh));
         a.keys = past + z->fresh;
     }
-    TRY(sdx_run_output(r, 0, DT_FLOAT, 3, (int64_t[]){ z->batch, z->rows, n * z->v_size }, &y));
+    if (r->out[0])
+        TRY(sdx_run_output(r, 0, DT_FLOAT, 3, (int64_t[]){ z->batch, z->rows, n * z->v_size }, &y));
+    else
+        a.v_size = 0; /* nobody asks: scores and caches alone */
     TRY(outputs(r, st, &k, &v));
     if (ro->past_v >= 0 && r->n_out > 3 && r->out[3])
         TRY(sdx_run_output(r, 3, DT_FLOAT, 4, (int64_t[]){ z->batch, n, z->rows, a.keys }, &a.qk));

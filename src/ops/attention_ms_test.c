@@ -67,6 +67,18 @@ OP_CASE(ms_group_norm,
 OP_FAILS(ms_group_lengths, "y = " GROUP " (q, k, v, \"\", \"\", n, t)", SDX_RUN_FAILED, "row 0 of the batch has 5 keys",
          IN("float[1,1,2] q {0, 0}"), IN("float[1,1,1] k {1}"), IN("float[1,1,1] v {4}"), IN("int32[1] n {4}"),
          IN("int32[1] t {1}"))
+OP_FAILS(ms_group_absurd_total, "y = " GROUP " (q, k, v, \"\", \"\", n, t)", SDX_RUN_FAILED,
+         "total_sequence_length is 2147483647; there are 0 past rows and 1 new ones", IN("float[1,1,2] q {0, 0}"),
+         IN("float[1,1,1] k {1}"), IN("float[1,1,1] v {4}"), IN("int32[1] n {0}"), IN("int32[1] t {2147483647}"))
+/* Outputs that nobody asks for. */
+OP_CASE(ms_group_cache_alone, "\"\", pk = " GROUP " (q, k, v, \"\", \"\", n, t)", IN("float[1,1,2] q {0, 0}"),
+        IN("float[1,1,1] k {1}"), IN("float[1,1,1] v {4}"), IN("int32[1] n {0}"), IN("int32[1] t {1}"),
+        OUT("float[1,1,1,1] pk {1}"))
+OP_CASE(ms_causal_conv_output_alone, "y = " MS "CausalConvWithState (x, w)", IN("float[1,1,2] x {1, 2}"),
+        IN("float[1,1,2] w {10, 1}"), OUT("float[1,1,2] y {1, 12}"))
+OP_CASE(ms_linear_state_alone,
+        "\"\", s = " MS "LinearAttention <q_num_heads = 1, kv_num_heads = 1, update_rule = \"linear\"> (q, k, v)",
+        IN("float[1,1,1] q {1}"), IN("float[1,1,1] k {3}"), IN("float[1,1,1] v {2}"), OUT("float[1,1,1,1] s {6}"))
 OP_FAILS(ms_group_negative, "y = " GROUP " (q, k, v, \"\", \"\", n, t)", SDX_RUN_FAILED,
          "row 0 of the batch has -6 keys", IN("float[1,1,2] q {0, 0}"), IN("float[1,1,1] k {1}"),
          IN("float[1,1,1] v {4}"), IN("int32[1] n {-7}"), IN("int32[1] t {1}"))
@@ -164,6 +176,10 @@ SUITE(attention_ms_test)
     RUN(ms_group_norm);
     RUN(ms_group_lengths);
     RUN(ms_group_negative);
+    RUN(ms_group_absurd_total);
+    RUN(ms_group_cache_alone);
+    RUN(ms_causal_conv_output_alone);
+    RUN(ms_linear_state_alone);
     RUN(ms_group_heads);
     RUN(ms_sparse_layouts);
     RUN(ms_linear_window);

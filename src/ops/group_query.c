@@ -212,6 +212,10 @@ static sdx_status group_total(GroupRun *g)
     const Tensor *t = input(g, g->ro->total);
     g->total = sdx_tensor_count(t) == 1 ? sdx_tensor_get_int(t, 0) : -1;
     if (g->total < 0) return sdx_run_fail(g->r, "total_sequence_length is not one number from 0 up");
+    /* Before memory is taken: no row of the batch can be longer than this. */
+    if (!input(g, g->ro->fresh) && g->total > g->z.past + g->z.rows)
+        return sdx_run_fail(g->r, "total_sequence_length is %lld; there are %lld past rows and %lld new ones",
+                            (long long)g->total, (long long)g->z.past, (long long)g->z.rows);
     g->first = g->total == g->z.rows;
     g->capacity = g->ro->is_sparse || g->z.past > g->total ? g->z.past : g->total;
     return SDX_OK;
@@ -456,10 +460,13 @@ static sdx_status group_attend(GroupRun *g)
     Run *r = g->r;
     Attn *a = &g->s.a;
     const GroupSizes *z = &g->z;
-    void *y;
+    void *y = NULL;
     TRY(group_lengths(g));
     if (g->a->do_rotary) TRY(places_check(g));
-    TRY(sdx_run_output(r, 0, DT_FLOAT, 3, (int64_t[]){ z->batch, z->rows, a->heads * z->size }, &y));
+    if (r->out[0])
+        TRY(sdx_run_output(r, 0, DT_FLOAT, 3, (int64_t[]){ z->batch, z->rows, a->heads * z->size }, &y));
+    else
+        a->v_size = 0; /* nobody asks: the caches alone */
     if (!g->ro->is_sparse && r->n_out > 3 && r->out[3])
         TRY(sdx_run_output(r, 3, DT_FLOAT, 4, (int64_t[]){ z->batch, a->heads, z->rows, g->total }, &a->qk));
     find_operands(g);

@@ -113,6 +113,7 @@ typedef struct LinearJob {
     int64_t batches, steps, hq, hk, size_k, size_v, decay_width, beta_width, window;
     float scale;
     float *scratch; /* of each worker: size_v */
+    size_t at_scratch, at_y, at_state;
 } LinearJob;
 
 /* Copies the state that token t left to its slot of the window. */
@@ -191,13 +192,15 @@ static sdx_status linear_prepare(Prepare *p)
     j->size_v = v->dims[2] / j->hk;
     j->window = a->state_window > 0 ? a->state_window : 1;
     j->scale = a->scale != 0 ? a->scale : j->size_k ? (float)(1 / sqrt((double)j->size_k)) : 1;
-    int64_t n;
-    if (!sdx_shape_count((int64_t[]){ j->window, j->batches, j->hk, j->size_k, j->size_v }, 5, &n))
+    int64_t n, n_y, outs = j->hq > j->hk ? j->hq : j->hk;
+    size_t each;
+    if (!sdx_shape_count((int64_t[]){ j->window, j->batches, j->hk, j->size_k, j->size_v }, 5, &n) ||
+        !sdx_shape_count((int64_t[]){ j->batches, j->steps, outs, j->size_v }, 4, &n_y) ||
+        !sdx_mul_size(&each, (size_t)j->size_v, sizeof(float)))
         return sdx_prepare_fail(p, SDX_LIMIT_BYTES, "the state does not fit the address space");
-    size_t at, each;
-    if (!sdx_mul_size(&each, (size_t)j->size_v, sizeof(float)))
-        return sdx_prepare_fail(p, SDX_LIMIT_BYTES, "heads do not fit the address space");
-    return sdx_scratch_add(p, p->threads > 0 ? p->threads : 1, each, &at);
+    TRY(sdx_output_room(p, 0, n_y, sizeof(float), &j->at_y));
+    TRY(sdx_output_room(p, 1, n, sizeof(float), &j->at_state));
+    return sdx_scratch_add(p, p->threads > 0 ? p->threads : 1, each, &j->at_scratch);
 }
 
 static const float *data_or_null(const Run *r, int i) { return DATUM_HAS(r, i) ? r->in[i]->t.data : NULL; }
@@ -210,8 +213,9 @@ static sdx_status linear_run(Run *r)
     void *y, *present;
     int64_t dims[5] = { a->state_window, j.batches, j.hk, j.size_k, j.size_v };
     int extra = a->state_window > 0;
-    TRY(sdx_run_output(r, 0, DT_FLOAT, 3, (int64_t[]){ j.batches, j.steps, outs * j.size_v }, &y));
-    TRY(sdx_run_output(r, 1, DT_FLOAT, 4 + extra, dims + !extra, &present));
+    int64_t y_dims[3] = { j.batches, j.steps, outs * j.size_v };
+    TRY(sdx_output_or_scratch(r, 0, DT_FLOAT, 3, y_dims, j.at_y, &y));
+    TRY(sdx_output_or_scratch(r, 1, DT_FLOAT, 4 + extra, dims + !extra, j.at_state, &present));
     j.q = r->in[IN_Q]->t.data;
     j.k = r->in[IN_K]->t.data;
     j.v = r->in[IN_V]->t.data;
@@ -221,7 +225,7 @@ static sdx_status linear_run(Run *r)
     if (j.decay) j.decay_width = r->in[IN_DECAY]->t.dims[2];
     if (j.beta) j.beta_width = r->in[IN_BETA]->t.dims[2];
     j.y = y;
-    j.scratch = r->scratch;
+    j.scratch = (float *)(void *)((char *)r->scratch + j.at_scratch);
     if (!n) {
         if (sdx_dims_product((int64_t[]){ j.batches, j.steps, outs, j.size_v }, 0, 4))
             memset(y, 0, (size_t)(j.batches * j.steps * outs * j.size_v) * sizeof(float));
@@ -275,10 +279,10 @@ static sdx_status gate_run(Run *r)
     const Kern *k = r->state;
     const Tensor *a = &r->in[0]->t;
     int64_t n = sdx_tensor_count(a), heads = a->dims[2];
-    void *y;
-    TRY(run_output_like(r, 0, a, &y));
+    void *y = NULL;
+    if (r->out[0]) TRY(run_output_like(r, 0, a, &y));
     const float *x = a->data, *bias = r->in[1]->t.data, *scale = r->in[2]->t.data;
-    for (int64_t i = 0; i < n; i += heads) {
+    for (int64_t i = 0; y && i < n; i += heads) {
         float *row = (float *)y + i;
         k->map2[SDX_K_f32][SDX_MAP2_add](row, x + i, bias, (size_t)heads, 0);
         k->map1_f32[SDX_MAP1_softplus](row, row, (size_t)heads, NULL);
@@ -373,6 +377,7 @@ typedef struct CausalJob {
     int64_t batches, channels, length, kernel, dilation, state, window; /* slots: 1 without a window */
     bool last, silu;                                                    /* channels last */
     float *scratch; /* of each worker: length + state, then length */
+    size_t at_scratch, at_y, at_state;
 } CausalJob;
 
 /* n elements of channel ch of batch b, to or from a row; x is [batch, channels, n] or [batch, n, channels]. */
@@ -442,8 +447,9 @@ static sdx_status causal_prepare(Prepare *p)
     if (!sdx_shape_count((int64_t[]){ j->window, j->batches, j->channels, j->state }, 4, &n) ||
         !sdx_mul_i64(&row, j->length, 2) || !sdx_add_i64(&row, row, j->state) || row > INT64_MAX / 8)
         return sdx_prepare_fail(p, SDX_LIMIT_BYTES, "the state does not fit the address space");
-    size_t at;
-    return sdx_scratch_add(p, p->threads > 0 ? p->threads : 1, (size_t)row * sizeof(float), &at);
+    TRY(sdx_output_room(p, 0, sdx_tensor_count(x), sizeof(float), &j->at_y));
+    TRY(sdx_output_room(p, 1, n, sizeof(float), &j->at_state));
+    return sdx_scratch_add(p, p->threads > 0 ? p->threads : 1, (size_t)row * sizeof(float), &j->at_scratch);
 }
 
 static sdx_status causal_run(Run *r)
@@ -456,8 +462,8 @@ static sdx_status causal_run(Run *r)
     void *y, *present;
     memcpy(dims + extra, x->dims, (size_t)x->rank * sizeof *dims);
     dims[extra + (j.last ? 1 : 2)] = j.state;
-    TRY(run_output_like(r, 0, x, &y));
-    TRY(sdx_run_output(r, 1, DT_FLOAT, x->rank + extra, dims, &present));
+    TRY(sdx_output_or_scratch(r, 0, DT_FLOAT, x->rank, x->dims, j.at_y, &y));
+    TRY(sdx_output_or_scratch(r, 1, DT_FLOAT, x->rank + extra, dims, j.at_state, &present));
     j.x = x->data;
     j.w = r->in[IN_W]->t.data;
     j.bias = data_or_null(r, IN_BIAS);
@@ -465,7 +471,7 @@ static sdx_status causal_run(Run *r)
     if (j.past) j.past += (j.window - 1) * j.batches * j.channels * j.state;
     j.y = y;
     j.present = present;
-    j.scratch = r->scratch;
+    j.scratch = (float *)(void *)((char *)r->scratch + j.at_scratch);
     sdx_run_range(r, j.batches * j.channels, grain_for((j.length + j.state) * j.kernel), causal_range, &j);
     return SDX_OK;
 }
