@@ -423,8 +423,8 @@ static sdx_value *list_value(PyObject *list, sdx_dtype want)
     if (!want) {
         PyObject *first = PyList_GetItem(list, 0);
         if (!PyLong_Check(first) && !PyUnicode_Check(first) && !PyBytes_Check(first)) {
-            PyObject *type = PyType_GetName(Py_TYPE(first));
-            PyErr_Format(PyExc_TypeError, "Key type must be int or string (not %U).", type);
+            PyObject *type = PyObject_GetAttrString((PyObject *)Py_TYPE(first), "__name__");
+            if (type) PyErr_Format(PyExc_TypeError, "Key type must be int or string (not %U).", type);
             Py_XDECREF(type);
             return NULL;
         }

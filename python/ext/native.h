@@ -1,7 +1,8 @@
 /* native.h - the extension module `sardonyx._native`: one file a type, and two files between Python objects and values.
  *
- * It wraps sardonyx.h and nothing else. It keeps to the limited API of Python 3.11, so one binary serves every later
- * version, and knows NumPy by its Python surface only: arrays come in through the buffer protocol and go out as
+ * It wraps sardonyx.h and nothing else. It keeps to the limited API of Python 3.11 (Py_LIMITED_API, set by the build), so
+ * one binary serves every later version; for 3.9 and 3.10, whose limited API has no buffers, the same sources are built for
+ * that version alone. NumPy is known by its Python surface only: arrays come in through the buffer protocol and go out as
  * numpy.ndarray(shape, dtype, buffer) over a Value, which exports one. The package's Python files are the API that
  * people see; what is here is fast, small and private.
  *
@@ -11,12 +12,30 @@
 #define SDX_PYTHON_NATIVE_H
 
 #define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "sardonyx/sardonyx.h"
+
+/* Younger than the oldest Python that we build for. */
+#if PY_VERSION_HEX < 0x030A0000
+#define Py_TPFLAGS_DISALLOW_INSTANTIATION 0
+static inline PyObject *sdx_py_newref(PyObject *o)
+{
+    Py_INCREF(o);
+    return o;
+}
+#define Py_NewRef(o) sdx_py_newref((PyObject *)(o))
+static inline int sdx_py_add(PyObject *module, const char *name, PyObject *o)
+{
+    Py_INCREF(o);
+    if (PyModule_AddObject(module, name, o) == 0) return 0;
+    Py_DECREF(o);
+    return -1;
+}
+#define PyModule_AddObjectRef sdx_py_add
+#endif
 
 #define SDX_DTYPES 29   /* element types are numbered below this */
 #define SDX_RANK_MAX 64 /* of buffers and dlpack tensors; the library refuses what is above its own limit */
