@@ -39,10 +39,23 @@ CustomArg sdx_custom_output(const OrtCustomOp *op, size_t i)
                   op->version >= HAS_VARIADIC ? op->GetVariadicOutputHomogeneity : NULL);
 }
 
-const OrtCustomOp *sdx_custom_pick(const CustomDef *d, const DType *in, int n_in)
+/* Whether op is there in the version of the domain that the model imports. */
+static bool has_version(const OrtCustomOp *op, const Node *n)
 {
+    const Model *m = n->graph->model;
+    if (op->version < HAS_VERSIONS || !op->GetStartVersion || !op->GetEndVersion) return true;
+    for (int i = 0; i < m->n_opsets; i++)
+        if (strcmp(m->opsets[i].domain, n->domain) == 0)
+            return op->GetStartVersion(op) <= m->opsets[i].version && m->opsets[i].version <= op->GetEndVersion(op);
+    return true;
+}
+
+const OrtCustomOp *sdx_custom_pick(const Node *node, const DType *in, int n_in)
+{
+    const CustomDef *d = node->def->user;
     for (int k = 0; k < d->n; k++) {
         const OrtCustomOp *op = d->ops[k];
+        if (!has_version(op, node)) continue;
         size_t n = op->GetInputTypeCount(op);
         bool takes = n_in == 0 || n > 0;
         if (takes && (size_t)n_in > n) takes = sdx_custom_input(op, n - 1).kind == CUSTOM_VARIADIC;
@@ -241,7 +254,6 @@ static OrtStatus *call_create(void *arg)
 
 static OrtStatus *kernel_make(CustomOps *c, const Node *n, OrtKernelInfo **out)
 {
-    const CustomDef *d = n->def->user;
     DType *types = sdx_arena_array(&c->arena, DType, n->n_in);
     OrtKernelInfo *info = sdx_arena_new(&c->arena, OrtKernelInfo);
     if (!types || !info) return sdx_ort_no_memory();
@@ -260,7 +272,7 @@ static OrtStatus *kernel_make(CustomOps *c, const Node *n, OrtKernelInfo **out)
     }
     info->owner = c;
     info->node = n;
-    info->op = sdx_custom_pick(d, types, n->n_in);
+    info->op = sdx_custom_pick(n, types, n->n_in);
     if (!info->op)
         return sdx_ort_fail(ORT_INVALID_GRAPH, "node `%s` (%s.%s): no variant of this operator takes these types",
                             n->name, n->domain, n->op_type);

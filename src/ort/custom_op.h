@@ -101,8 +101,9 @@ sdx_status sdx_custom_give(CustomOps *c, Model *m, Err *err);
 OrtStatus *sdx_custom_open(CustomOps *c, Model *m);
 void sdx_custom_close(CustomOps *c); /* NULL is allowed */
 
-/* The operator among d's that takes elements of these types (DT_NONE: unknown); NULL: none does. */
-const OrtCustomOp *sdx_custom_pick(const CustomDef *d, const DType *in, int n_in);
+/* The operator among n's that takes elements of these types (DT_NONE: unknown), in the version of its domain that the
+ * model imports; NULL: none does. */
+const OrtCustomOp *sdx_custom_pick(const Node *n, const DType *in, int n_in);
 /* Element type of output o of op at n; DT_NONE: not known. */
 DType sdx_custom_output_type(const OrtCustomOp *op, const DType *in, int n_in, int o);
 

@@ -317,7 +317,7 @@ sdx_status sdx_custom_infer(Infer *c)
     TRY_MEM(types, c->err);
     for (int i = 0; i < c->n_in; i++)
         if (c->in[i] && c->in[i]->kind == TYPE_TENSOR) types[i] = c->in[i]->elem;
-    const OrtCustomOp *op = sdx_custom_pick(custom_def(c->node), types, c->n_in);
+    const OrtCustomOp *op = sdx_custom_pick(c->node, types, c->n_in);
     if (!op) return sdx_infer_fail(c, "no variant of this operator takes these types");
     for (int o = 0; o < c->n_out; o++) {
         c->out[o].kind = TYPE_TENSOR;

@@ -87,6 +87,13 @@ client_extensions() {
   "$python" $here/extensions.py $lib $(ls $dir/onnxruntime_extensions/_extensions_pydll*.so)
 }
 
+client_c() {
+  lacks go && return
+  go_module
+  cc -std=c11 -O1 -w -I$work/go/onnxruntime_go -o $work/client $here/c/client.c $lib -Wl,-rpath,$libdir
+  $work/client $models
+}
+
 client_nulls() { "$python" $here/nulls.py $lib; }
 
 # The package looks for a package `onnxruntime` with the library in it: this one has ours.
@@ -113,7 +120,7 @@ client_table() {
 
 mkdir -p $work
 "$python" $here/models.py $models
-[ $# -gt 0 ] || set -- table nulls go java node rust sherpa extensions genai
+[ $# -gt 0 ] || set -- table nulls c go java node rust sherpa extensions genai
 failed=0
 for client in "$@"; do
   if client_$client >$work/$client.out 2>&1; then

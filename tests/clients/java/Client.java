@@ -116,6 +116,22 @@ public class Client {
             });
     }
 
+    static void sparse() {
+        check("sparse", () -> {
+            LongBuffer at = ByteBuffer.allocateDirect(16).order(ByteOrder.nativeOrder()).asLongBuffer();
+            FloatBuffer values = ByteBuffer.allocateDirect(8).order(ByteOrder.nativeOrder()).asFloatBuffer();
+            at.put(new long[] {1, 5}).rewind();
+            values.put(new float[] {7, 8}).rewind();
+            OnnxSparseTensor.COOTensor coo = new OnnxSparseTensor.COOTensor(at, new long[] {2}, values, new long[] {2, 3},
+                    OnnxJavaType.FLOAT, 2);
+            try (OnnxSparseTensor t = OnnxSparseTensor.createSparseTensor(env, coo)) {
+                same(t.getSparseTensorType(), OnnxSparseTensor.SparseTensorType.COO);
+                same(((LongBuffer) t.getIndicesBuffer()).get(1), 5L);
+                same(((FloatBuffer) t.getValuesBuffer()).get(1), 8f);
+            }
+        });
+    }
+
     static void facts() {
         check("metadata", () -> {
             try (OrtSession s = open("add")) {
@@ -251,6 +267,7 @@ public class Client {
         folder = args[0];
         types();
         containers();
+        sparse();
         facts();
         options();
         errors();
