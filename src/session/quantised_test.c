@@ -6,12 +6,12 @@
 #include "tests/harness.h"
 
 /* x and y are uint8; c channels, m filters. */
-static const char qlinear[] = "<ir_version: 8, opset_import: [\"\" : 13]>\n"
-                              "agraph (uint8[1,%d,9,7] x, int8[%d,%d,3,3] w) => (uint8[1,%d,9,7] y)\n"
-                              "<float xs = {0.02}, uint8 xz = {%d}, float[%d] ws = {%s}, int8[%d] wz = {%s}, float ys "
-                              "= {0.11}, uint8 yz = {120},\n"
-                              " int32[%d] b = {%s}>\n"
-                              "{ y = QLinearConv <pads = [1, 1, 1, 1], group = %d> (x, xs, xz, w, ws, wz, ys, yz, b) }";
+static const char qlinear[] =
+    "<ir_version: 8, opset_import: [\"\" : 13]>\n"
+    "agraph (uint8[1,%d,9,7] x, int8[%d,%d,3,3] w) => (uint8[1,%d,9,7] y)\n"
+    "<float xs = {0.02}, uint8 xz = {%d}, float[%d] ws = {%s}, int8[%d] wz = {%s}, float ys = {2},\n"
+    " uint8 yz = {120}, int32[%d] b = {%s}>\n"
+    "{ y = QLinearConv <pads = [1, 1, 1, 1], group = %d> (x, xs, xz, w, ws, wz, ys, yz, b) }";
 
 static void repeated(char *to, size_t size, const char *item, int n)
 {
@@ -41,6 +41,9 @@ static bool run_at(const char *text, OptLevel level, unsigned cpu, const Tensor 
     m->graph->n_inputs = 1;
     sdx_ses_open(&m, &o, &s, &err);
     if (!CHECK_STR(err.text, "")) return false;
+    const Rewrite *r = sdx_ses_model(s)->rewrites;
+    while (r && strcmp(r->pass, "qdq_conv")) r = r->next;
+    CHECK((r != NULL) == (level >= OPT_DEFAULT));
     const char *in_name = "x", *out_name = "y";
     Datum in = { .kind = DATUM_TENSOR, .t = *x }, out = { .kind = DATUM_NONE };
     const Datum *ins = &in;
