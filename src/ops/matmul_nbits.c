@@ -6,7 +6,10 @@
  * MatMulBnb4: two elements a byte, the first in the high half; w = level[q] * absmax, blocks running through all of W.
  *
  * W stays packed: a task brings some rows to float, in the cache, and multiplies all of A by them. For a few rows of A
- * the packed elements are multiplied as they are read. */
+ * the packed elements are multiplied as they are read; where accuracy_level is 4, which allows it, by those rows of A
+ * rounded to 8 bits, block by block. */
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/size.h"
@@ -23,7 +26,7 @@ static const AttrSpec nbits_attrs[] = { OP_INT_REQ(NBitsAttrs, K),
                                         OP_INT_REQ(NBitsAttrs, N),
                                         OP_INT_REQ(NBitsAttrs, block_size),
                                         OP_INT(NBitsAttrs, bits, 4),
-                                        OP_INT(NBitsAttrs, accuracy_level, 0), /* may only lower the accuracy */
+                                        OP_INT(NBitsAttrs, accuracy_level, 0),
                                         OP_INT(NBitsAttrs, weight_prepacked, 0),
                                         OP_ATTR_END };
 static const AttrSpec bnb4_attrs[] = { OP_INT_REQ(NBitsAttrs, K),
@@ -198,6 +201,7 @@ typedef struct NBitsState {
     const Kern *kern;
     int64_t m, width; /* width: elements of a row of A with its last block filled up; 0: no quick way */
     size_t at_a;      /* in scratch: the rows of A in the order that the kernel reads */
+    bool rounded;     /* A to 8 bits; scratch then holds its scales, sums and integers, see few_rounded */
 } NBitsState;
 
 static sdx_status nbits_prepare(Prepare *p)
@@ -216,6 +220,7 @@ static sdx_status nbits_prepare(Prepare *p)
         size_t nbytes;
         st->width = div_up(at->K, at->block_size) * at->block_size;
         st->at_a = sdx_round_up(p->scratch, SDX_ALIGN);
+        st->rounded = at->accuracy_level == 4 && at->bits == 4 && p->may_round;
         if (sdx_mul_size(&nbytes, (size_t)(st->m * st->width), sizeof(float)) &&
             sdx_add_size(&p->scratch, st->at_a, nbytes))
             return SDX_OK;
@@ -237,6 +242,7 @@ typedef struct FewJob {
     const NBits *w;
     const float *a, *bias;
     float *y;
+    void *scratch;
 } FewJob;
 
 static void few_range(void *arg, int64_t from, int64_t to, int worker)
@@ -257,13 +263,77 @@ static void few_range(void *arg, int64_t from, int64_t to, int worker)
         }
 }
 
+/* A rounded row: integers for the kernel, and by block their scale and, times it, their sum. */
+typedef struct Rounded {
+    float *scale, *sum; /* sum: of blocks 0, 2, 4 ..., then 1, 3, 5 ... */
+    int8_t *a;
+} Rounded;
+
+static Rounded rounded_at(const NBitsState *st, void *scratch, int64_t blocks, int64_t row)
+{
+    float *floats = (float *)((char *)scratch + st->at_a);
+    Rounded x = { .scale = floats + row * 2 * blocks, .sum = floats + row * 2 * blocks + blocks };
+    x.a = (int8_t *)(floats + st->m * 2 * blocks) + row * st->width;
+    return x;
+}
+
+static void round_row(const NBits *w, const float *from, Rounded x)
+{
+    int64_t size = w->at->block_size, k = w->at->K;
+    memset(x.a, 0, (size_t)(w->blocks * size));
+    for (int64_t b = 0; b < w->blocks; b++) {
+        int64_t n = k - b * size < size ? k - b * size : size, sum = 0;
+        float most = 0;
+        bool finite = true;
+        for (int64_t i = 0; i < n; i++) {
+            most = fmaxf(most, fabsf(from[b * size + i]));
+            finite &= fabsf(from[b * size + i]) <= FLT_MAX;
+        }
+        float inverse = finite && most > 0 ? 127 / most : 0;
+        if (!(inverse <= FLT_MAX)) inverse = 0; /* of subnormal numbers */
+        for (int64_t i = 0; i < n && inverse > 0; i++) {
+            int8_t v = (int8_t)rintf(from[b * size + i] * inverse);
+            sum += v;
+            x.a[b * size + i / 32 * 32 + i % 32 / 2 + i % 2 * 16] = v;
+        }
+        x.scale[b] = !finite ? NAN : inverse > 0 ? most / 127 : 0;
+        x.sum[b / 2 + b % 2 * ((w->blocks + 1) / 2)] = x.scale[b] * (float)sum;
+    }
+}
+
+static void rounded_range(void *arg, int64_t from, int64_t to, int worker)
+{
+    const FewJob *j = arg;
+    const NBits *w = j->w;
+    int64_t zero_row = div_up(w->blocks * w->at->bits, 8);
+    for (int64_t n = from; n < to; n++) {
+        const float *scale = w->scales + n * w->blocks;
+        for (int64_t row = 0; row < j->st->m; row++) {
+            Rounded x = rounded_at(j->st, j->scratch, w->blocks, row);
+            DotNibbles d = { .q = w->b + n * w->blocks * w->blob,
+                             .scale = scale,
+                             .a = x.a,
+                             .a_scale = x.scale,
+                             .blocks = (size_t)w->blocks,
+                             .bytes = (size_t)w->blob };
+            float zeros = w->kern->dot_zeros_f32(scale, w->zero ? w->zero + n * zero_row : NULL, x.sum, d.blocks);
+            j->y[row * w->at->N + n] = w->kern->dot_nibbles_i8(&d) - zeros + (j->bias ? j->bias[n] : 0);
+        }
+    }
+}
+
 static void few_rows(Run *r, const NBits *w, const float *bias, float *y)
 {
     const NBitsState *st = r->state;
+    const float *a = r->in[IN_A]->t.data;
     FewJob j = { .st = st, .w = w, .a = (float *)((char *)r->scratch + st->at_a), .bias = bias, .y = y };
+    j.scratch = r->scratch;
     for (int64_t row = 0; row < st->m; row++)
-        order_row(st, w->at, (const float *)r->in[IN_A]->t.data + row * w->at->K, (float *)j.a + row * st->width);
-    sdx_run_range(r, w->at->N, grain_for(st->width * st->m / 8), few_range, &j);
+        if (st->rounded)
+            round_row(w, a + row * w->at->K, rounded_at(st, r->scratch, w->blocks, row));
+        else
+            order_row(st, w->at, a + row * w->at->K, (float *)j.a + row * st->width);
+    sdx_run_range(r, w->at->N, grain_for(st->width * st->m / 8), st->rounded ? rounded_range : few_range, &j);
 }
 
 static const void *data_of(const Run *r, int i) { return i < r->n_in && r->in[i] ? r->in[i]->t.data : NULL; }

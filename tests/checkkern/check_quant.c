@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct Type {
@@ -125,6 +126,53 @@ static void check_dot(const Check *c)
         }
 }
 
+static void check_nibbles(const Check *c)
+{
+    enum { MOST = 70 };
+    for (size_t bytes = 16; bytes <= 48; bytes += 16)
+        for (size_t blocks = 0; blocks < MOST; blocks += blocks < 5 ? 1 : 13) {
+            size_t n = blocks * bytes;
+            float *scale = ck_buf(blocks * 4, 4), *a_scale = ck_buf(blocks * 4, 8), *sums = ck_buf(blocks * 4, 0);
+            uint8_t *q = ck_buf(n, blocks % 3), *zero = ck_buf((blocks + 1) / 2, 1);
+            int8_t *a = ck_buf(2 * n, blocks % 5);
+            ck_plain(scale, blocks, 0.01f, 0.1f);
+            ck_plain(a_scale, blocks, 0.01f, 0.1f);
+            ck_plain(sums, blocks, -2, 2);
+            ck_bytes(q, n);
+            ck_bytes(a, 2 * n);
+            ck_bytes(zero, (blocks + 1) / 2);
+            double want = 0, size = 0, zeros = 0, eights = 0, zsize = 0;
+            for (size_t b = 0; b < blocks; b++) {
+                int32_t dot = 0, parts = 0;
+                for (size_t i = 0; i < bytes; i++) {
+                    const int8_t *at = a + (b * bytes + i) / 16 * 32 + (b * bytes + i) % 16;
+                    int32_t even = (q[b * bytes + i] & 15) * at[0], odd = (q[b * bytes + i] >> 4) * at[16];
+                    dot += even + odd;
+                    parts += abs(even) + abs(odd);
+                }
+                double x = (double)dot * (double)(scale[b] * a_scale[b]);
+                double s = (double)scale[b] * (double)sums[b / 2 + b % 2 * ((blocks + 1) / 2)];
+                want += x;
+                size += (double)parts * (double)(scale[b] * a_scale[b]);
+                zeros += s * (zero[b / 2] >> (b % 2 * 4) & 15);
+                eights += s * 8;
+                zsize += fabs(s) * 15;
+            }
+            DotNibbles d = { q, scale, a, a_scale, blocks, bytes };
+            float got = c->k->dot_nibbles_i8(&d);
+            if (!(fabs((double)got - want) <= 6e-8 * (double)(blocks + 4) * size))
+                ck_fail("%zu blocks of %zu: %.9g, not %.9g", blocks, bytes, (double)got, want);
+            got = c->k->dot_zeros_f32(scale, zero, sums, blocks);
+            if (!(fabs((double)got - zeros) <= 6e-8 * (double)(blocks + 4) * zsize))
+                ck_fail("zeros of %zu blocks: %.9g, not %.9g", blocks, (double)got, zeros);
+            got = c->k->dot_zeros_f32(scale, NULL, sums, blocks);
+            if (!(fabs((double)got - eights) <= 6e-8 * (double)(blocks + 4) * zsize))
+                ck_fail("eights of %zu blocks: %.9g, not %.9g", blocks, (double)got, eights);
+            ck_margins();
+            ck_free();
+        }
+}
+
 typedef struct Timed {
     const Kern *k;
     unsigned type;
@@ -162,6 +210,8 @@ static void bench(const Check *c, unsigned type, const char *what, void (*call)(
 
 void check_quant(const Check *c)
 {
+    bool same_dot = c->below && c->below->dot_nibbles_i8 == c->k->dot_nibbles_i8;
+    if (!c->bench && !same_dot && ck_begin(c, "quant nibbles")) check_nibbles(c), ck_end();
     if (c->below && c->below->range_f32 == c->k->range_f32) return;
     for (unsigned type = 0; type < SDX_Q_COUNT; type++) {
         if (c->bench) {

@@ -118,6 +118,24 @@ static float dot_blocks(const DotBlocks *d)
     return v_hsum(sum);
 }
 
+static float dot_zeros(const float *scale, const uint8_t *zero, const float *sums, size_t blocks)
+{
+    const float *odd = sums + (blocks + 1) / 2;
+    vf32 sum = v_zero();
+    size_t i = 0;
+    for (; blocks / 2 - i >= VW; i += VW) {
+        const vi32 z = zero ? vi_load_u8(zero + i) : vi_set(0x88);
+        sum = v_fma(v_mul(v_load_even(scale + 2 * i), v_from_int(vi_and(z, vi_set(15)))), v_load(sums + i), sum);
+        sum = v_fma(v_mul(v_load_even(scale + 2 * i + 1), v_from_int(vi_shr(z, 4))), v_load(odd + i), sum);
+    }
+    float rest = v_hsum(sum);
+    for (size_t b = 2 * i; b < blocks; b++) {
+        const int z = zero ? (zero[b / 2] >> (b % 2 * 4)) & 15 : 8;
+        rest += scale[b] * (float)z * (b % 2 ? odd : sums)[b / 2];
+    }
+    return rest;
+}
+
 void ISA(sdx_kern_init_quant)(Kern *k);
 void ISA(sdx_kern_init_quant)(Kern *k)
 {
@@ -132,4 +150,5 @@ void ISA(sdx_kern_init_quant)(Kern *k)
 #undef SET_D
     k->range_f32 = range;
     k->dot_blocks_f32 = dot_blocks;
+    k->dot_zeros_f32 = dot_zeros;
 }

@@ -36,4 +36,19 @@ typedef struct DotBlocks {
 
 typedef float DotBlocksF32(const DotBlocks *d);
 
+/* A row of 4-bit integers in blocks, against 8-bit ones: sum of scale * a_scale * (sum of q * a). Integers in parts of
+ * a block, floats from there on. */
+typedef struct DotNibbles {
+    const uint8_t *q;     /* two elements a byte, the first in the low half */
+    const float *scale;   /* of each block */
+    const int8_t *a;      /* for each 16 bytes of q: elements 0, 2, 4 ..., then 1, 3, 5 ... */
+    const float *a_scale; /* of each block */
+    size_t blocks, bytes; /* of q in a block: a multiple of 16 */
+} DotNibbles;
+
+typedef float DotNibblesI8(const DotNibbles *d);
+
+/* Sum of scale * zero * sums by block; zero as in DotBlocks for 4 bits. sums: of blocks 0, 2, 4 ..., then 1, 3, 5 ... */
+typedef float DotZerosF32(const float *scale, const uint8_t *zero, const float *sums, size_t blocks);
+
 #endif
