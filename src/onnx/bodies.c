@@ -31,8 +31,10 @@ static const char *body_at(const char *at, Body *b)
 bool sdx_body_next(const char **at, const char **domain, const char **name)
 {
     Body b;
-    const char *next = body_at(*at ? *at : bodies, &b);
-    if (!next) return false;
+    const char *next = *at ? *at : bodies;
+    do {
+        if (!(next = body_at(next, &b))) return false;
+    } while (*b.text == '!');
     *at = next;
     *domain = b.domain;
     *name = b.name;

