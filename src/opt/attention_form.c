@@ -6,9 +6,9 @@
  * over [batch, heads, rows, size], k' being k with its last dims exchanged. Constant factors of q and k' are taken into
  * the scale too. A mask is what is added, or Where(seen, s, low), whose low is added where it is not seen; of two masks
  * their sum is taken. k' and v may be key heads repeated for several query heads, Reshape(Expand(Unsqueeze(k))), and the
- * probabilities may be guarded, Where(IsNaN(p), 0, p), as rows of which all is hidden give 0 anyway. Skipped when scores
- * or probabilities have another reader, or a mask may have fewer keys than they have: to Attention the others would be
- * hidden.
+ * probabilities may be guarded, Where(IsNaN(p), 0, p), as rows of which all is hidden give 0 anyway. A mask that may have
+ * one key for all of them is expanded, since to Attention the others would be hidden. Skipped when scores or
+ * probabilities have another reader.
  *
  *     y = Transpose <0,2,1,3> (Attention(q, k, v, mask)), and each of q, k, v = Transpose <0,2,1,3> (Reshape(x))
  *         =>   y = Reshape(Attention <q_num_heads, kv_num_heads> (xq, xk, xv, mask))
@@ -77,16 +77,38 @@ static bool scores_of(const Value *v, Scores *s, int depth)
     return false;
 }
 
-/* Does it fit the scores from the right, with as many keys? */
+/* Does it fit the scores from the right? Keys need not be known to be as many: the product with v sees to that. */
 static bool mask_fits(const Value *v, const Shape *scores)
 {
     int rank = rank_of(v);
     if (rank < 1 || rank > 4) return false;
-    for (int k = 0; k < rank; k++) {
-        Dim have = v->type.shape.dims[k], want = scores->dims[k + 4 - rank];
-        if (have != want && (have != 1 || k == rank - 1)) return false;
+    for (int k = 0; k < rank - 1; k++) {
+        Dim have = v->type.shape.dims[k];
+        if (have != scores->dims[k + 4 - rank] && have != 1) return false;
     }
     return true;
+}
+
+/* A mask with as many keys as v has rows. */
+static sdx_status mask_expand(Opt *o, Node *before, Value *v, Value **mask)
+{
+    int rank = rank_of(*mask);
+    if ((*mask)->type.shape.dims[rank - 1] == v->type.shape.dims[2]) return SDX_OK;
+    int64_t ones[4] = { 1, 1, 1, 1 };
+    Tensor t = { .dtype = DT_INT64, .rank = 1, .dims = { rank - 1 }, .data = ones };
+    Value *lead;
+    TRY(sdx_opt_constant(o, before->graph, "ones", &t, &lead));
+    Node *keys = sdx_opt_node(o, before, "", "Shape", &v, 1);
+    if (!keys) return (sdx_status)sdx_opt_err(o)->code;
+    bool set = sdx_node_set_int(keys, "start", 2) && sdx_node_set_int(keys, "end", 3);
+    TRY_MEM(set, sdx_opt_err(o));
+    TRY(sdx_opt_finish(o, keys));
+    Node *target = sdx_opt_node(o, before, "", "Concat", (Value *[]){ lead, keys->out[0] }, 2);
+    if (!target) return (sdx_status)sdx_opt_err(o)->code;
+    set = sdx_node_set_int(target, "axis", 0);
+    TRY_MEM(set, sdx_opt_err(o));
+    TRY(sdx_opt_finish(o, target));
+    return sdx_opt_apply(o, before, "Expand", (Value *[]){ *mask, target->out[0] }, 2, mask);
 }
 
 /* The masks as one value to add; NULL: there is none. */
@@ -174,7 +196,9 @@ sdx_status sdx_pass_attention_form(Opt *o, Node *n, bool *changed)
     int64_t axis = attr_int(soft, "axis", -1);
     if ((axis != -1 && axis != 3) || !scores_of(soft->in[0], &s, DEPTH)) return SDX_OK;
     const Shape *scores = &s.product->out[0]->type.shape;
-    if (s.product->graph != n->graph || !sdx_same_type(&s.product->out[0]->type, &n->in[0]->type)) return SDX_OK;
+    if (s.product->graph != n->graph || scores->rank != 4) return SDX_OK;
+    for (int k = 0; k < 3; k++) /* no mask enlarges the scores */
+        if (n->in[0]->type.shape.dims[k] != scores->dims[k]) return SDX_OK;
     for (int i = 0; i < s.n_masks; i++)
         if (!mask_fits(s.mask[i].v, scores)) return SDX_OK;
 
@@ -198,6 +222,7 @@ sdx_status sdx_pass_attention_form(Opt *o, Node *n, bool *changed)
     TRY(sdx_opt_finish(o, k));
     Value *mask;
     TRY(mask_build(o, n, &s, &mask));
+    if (mask) TRY(mask_expand(o, n, v, &mask));
     Node *y = sdx_opt_node(o, n, "", "Attention", (Value *[]){ q, k->out[0], v, mask }, mask ? 4 : 3);
     if (!y) return (sdx_status)sdx_opt_err(o)->code;
     set = sdx_node_set_float(y, "scale", (float)s.scale);

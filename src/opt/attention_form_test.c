@@ -22,6 +22,17 @@ PASS_CASE(mask_chosen, "attention_form",
           "g (float[2,3,L,4] q, float[2,3,K,4] k, float[2,3,K,5] v, bool[L,K] c, float[K] m) => (y) "
           "<float low = {-10000}, float zero = {0}> { w = Where(c, zero, low) e = Add(m, w) "
           "y = Attention <scale = 1.0> (q, k, v, e) }")
+PASS_CASE(mask_of_other_keys, "attention_form",
+          "g (float[2,3,L,4] q, float[2,3,K,4] k, float[2,3,K,5] v, float[L,M] m) => (y) { " KT
+          "s = MatMul(q, t) e = Add(s, m) p = Softmax <axis = -1> (e) y = MatMul(p, v) }",
+          "g (float[2,3,L,4] q, float[2,3,K,4] k, float[2,3,K,5] v, float[L,M] m) => (y) <int64[1] one = {1}> { "
+          "n = Shape <start = 2, end = 3> (v) c = Concat <axis = 0> (one, n) e = Expand(m, c) "
+          "y = Attention <scale = 1.0> (q, k, v, e) }")
+PASS_CASE(mask_of_one_key, "attention_form",
+          "g (float[2,3,4,4] q, float[2,3,5,4] k, float[2,3,5,5] v, float[4,1] m) => (y) { " KT
+          "s = MatMul(q, t) e = Add(s, m) p = Softmax <axis = -1> (e) y = MatMul(p, v) }",
+          "g (float[2,3,4,4] q, float[2,3,5,4] k, float[2,3,5,5] v, float[4,1] m) => (y) <int64[2] c = {1, 5}> { "
+          "e = Expand(m, c) y = Attention <scale = 1.0> (q, k, v, e) }")
 PASS_CASE(guarded, "attention_form",
           IO "<float zero = {0}> { " KT "s = MatMul(q, t) p = Softmax <axis = -1> (s) n = IsNaN(p) "
              "w = Where(n, zero, p) y = MatMul(w, v) }",
@@ -46,9 +57,6 @@ PASS_CASE(flat, "attention_flat",
 PASS_KEEPS(scores_read, "attention_form",
            "g (float[2,3,L,4] q, float[2,3,K,4] k, float[2,3,K,5] v) => (y, s) { " KT
            "s = MatMul(q, t) p = Softmax <axis = -1> (s) y = MatMul(p, v) }")
-PASS_KEEPS(mask_of_one_key, "attention_form",
-           "g (float[2,3,L,4] q, float[2,3,K,4] k, float[2,3,K,5] v, float[L,1] m) => (y) { " KT
-           "s = MatMul(q, t) e = Add(s, m) p = Softmax <axis = -1> (e) y = MatMul(p, v) }")
 PASS_KEEPS(mask_scaled, "attention_form",
            "g (float[2,3,L,4] q, float[2,3,K,4] k, float[2,3,K,5] v, float[K] m) => (y) <float c = {0.5}> { " KT
            "s = MatMul(q, t) e = Add(s, m) d = Mul(e, c) p = Softmax <axis = -1> (d) y = MatMul(p, v) }")
@@ -65,6 +73,7 @@ SUITE(attention_form_test)
     RUN(factors_before);
     RUN(mask_added);
     RUN(mask_chosen);
+    RUN(mask_of_other_keys);
     RUN(guarded);
     RUN(repeated);
     RUN(flat);
