@@ -290,7 +290,8 @@ OrtKeyValuePairs *sdx_ort_kvps_new(void);
 /* Profiling: nodes of runs, collected until the end, then written in the trace-event format. */
 OrtProfile *sdx_ort_profile_create(const char *prefix);
 const RunTrace *sdx_ort_profile_trace(OrtProfile *p);
-void sdx_ort_profile_run(OrtProfile *p, int64_t start_ns, int64_t end_ns); /* one whole run */
+/* Something of the session's: "model_run", "session_initialization". */
+void sdx_ort_profile_event(OrtProfile *p, const char *name, int64_t start_ns, int64_t end_ns);
 /* Writes the file and returns its name (valid until destroyed); NULL when it cannot be written. */
 const char *sdx_ort_profile_write(OrtProfile *p);
 uint64_t sdx_ort_profile_start(const OrtProfile *p); /* CLOCK_MONOTONIC, ns */

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/futex.h"
 #include "ort/custom_op.h"
 
 OrtStatus *sdx_ort_CreateSession(const OrtEnv *env, const char *path, const OrtSessionOptions *o, OrtSession **out)
@@ -248,13 +248,6 @@ static sdx_status check_strings(const Call *c, const char *const *names, size_t 
     return SDX_OK;
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static sdx_status call_run(OrtSession *s, const OrtRunOptions *ro, Call *c, const char *const *in_names, size_t n_in,
                            const char *const *out_names, size_t n_out, Err *err)
 {
@@ -265,9 +258,11 @@ static sdx_status call_run(OrtSession *s, const OrtRunOptions *ro, Call *c, cons
         return sdx_ses_run_names(s->ses, in_names, c->in, (int)n_in, out_names, c->out, (int)n_out, ro ? &o : NULL,
                                  err);
     o.trace = sdx_ort_profile_trace(profile);
-    int64_t start = now_ns();
+    int64_t start = sdx_now_ns();
     sdx_status st = sdx_ses_run_names(s->ses, in_names, c->in, (int)n_in, out_names, c->out, (int)n_out, &o, err);
-    sdx_ort_profile_run(profile, start, now_ns());
+    int64_t end = sdx_now_ns();
+    sdx_ort_profile_event(profile, "SequentialExecutor::Execute", start, end);
+    sdx_ort_profile_event(profile, "model_run", start, end);
     if (own) sdx_ort_profile_write(own);
     sdx_ort_profile_destroy(own);
     return st;

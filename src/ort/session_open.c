@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/futex.h"
 #include "ort/custom_op.h"
 
 static bool is_on(const OrtSessionOptions *o, const char *key)
@@ -193,6 +194,10 @@ static OrtStatus *session_fill(Origin *in, OrtSession *s)
     const OrtSessionOptions *o = in->from.o;
     CustomOps *custom;
     Err err = { 0 };
+    if (o && o->profile_prefix) {
+        s->profile = sdx_ort_profile_create(o->profile_prefix);
+        if (!s->profile) return sdx_ort_no_memory();
+    }
     OrtStatus *fail = o ? sdx_ort_thread_pool(&o->threads_by, o->threads, &in->pool) : NULL;
     if (!fail) fail = sdx_custom_build(o, &custom);
     if (fail) return fail;
@@ -209,9 +214,10 @@ static OrtStatus *session_fill(Origin *in, OrtSession *s)
         fail = sdx_custom_open(custom, (Model *)sdx_ses_model(s->ses));
         if (fail) return fail;
     }
-    if (o && o->profile_prefix) {
-        s->profile = sdx_ort_profile_create(o->profile_prefix);
-        if (!s->profile) return sdx_ort_no_memory();
+    if (s->profile) {
+        int64_t ready = sdx_now_ns(), start = (int64_t)sdx_ort_profile_start(s->profile);
+        sdx_ort_profile_event(s->profile, in->from.path ? "model_loading_uri" : "model_loading_array", start, ready);
+        sdx_ort_profile_event(s->profile, "session_initialization", start, ready);
     }
     return NULL;
 }
@@ -265,6 +271,7 @@ OrtStatus *sdx_ort_open(const OrtOrigin *from, OrtSession **out)
     sdx_pool_release(in.pool); /* the session holds it */
     sdx_free(&sdx_alloc_default, in.given);
     if (st) {
+        s->profile_ended = true; /* no file of what did not come to be */
         sdx_ort_ReleaseSession(s);
         return st;
     }

@@ -308,6 +308,36 @@ static void logs(void)
     ORT(ReleaseSessionOptions)(o);
 }
 
+static void profiles(void)
+{
+    float v[] = { 1, 2 };
+    OrtSessionOptions *o = NULL;
+    char *path = NULL, text[4096] = { 0 };
+    const char *in_name = "x", *out_name = "y";
+    OrtValue *x = floats(v, 2), *y = NULL;
+    const OrtValue *in = x;
+    ok(ORT(CreateSessionOptions)(&o));
+    ok(ORT(EnableProfiling)(o, "ort_test_profile"));
+    OrtSession *s = session_with(scaling, o);
+    ORT(ReleaseSessionOptions)(o);
+    if (!s) return;
+    ok(ORT(Run)(s, NULL, &in_name, &in, 1, &out_name, 1, &y));
+    ok(ORT(SessionEndProfiling)(s, allocator(), &path));
+    FILE *f = fopen(path, "r");
+    if (CHECK(f != NULL)) {
+        CHECK(fread(text, 1, sizeof text - 1, f) > 0);
+        fclose(f);
+    }
+    CHECK_HAS(text, "_kernel_time");
+    CHECK_HAS(text, "\"input_type_shape\":[{\"float\":[2]},{\"float\":[1]}]");
+    CHECK_HAS(text, "session_initialization");
+    remove(path);
+    ok(ORT(AllocatorFree)(allocator(), path));
+    ORT(ReleaseValue)(y);
+    ORT(ReleaseValue)(x);
+    ORT(ReleaseSession)(s);
+}
+
 typedef struct OwnThread {
     void (*main)(void *arg);
     void *arg;
@@ -386,5 +416,6 @@ void test_values(void)
     RUN(other_providers);
     RUN(open_failures);
     RUN(logs);
+    RUN(profiles);
     RUN(own_threads);
 }
