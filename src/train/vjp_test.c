@@ -509,6 +509,76 @@ static void resizes(void)
     RUN_CASES(cases);
 }
 
+/* -- random shapes ------------------------------------------------------------------------------------------------- */
+
+static uint32_t random_below(uint32_t *x, uint32_t n)
+{
+    *x ^= *x << 13, *x ^= *x >> 17, *x ^= *x << 5;
+    return *x % n;
+}
+
+/* A tensor that broadcasts to dims: leading axes left out, sizes of 1 in the place of others. */
+static void shape_text(uint32_t *x, char *out, size_t size, const char *name, const int *dims, int rank)
+{
+    int from = (int)random_below(x, (uint32_t)rank + 1);
+    size_t n = (size_t)snprintf(out, size, "double%s", from < rank ? "[" : "");
+    for (int i = from; i < rank; i++)
+        n += (size_t)snprintf(out + n, size - n, "%s%d", i > from ? "," : "", random_below(x, 3) ? dims[i] : 1);
+    snprintf(out + n, size - n, "%s %s", from < rank ? "]" : "", name);
+}
+
+static void random_broadcasts(void)
+{
+    static const char *const bodies[] = { "y = Add(a, b)",
+                                          "y = Sub(a, b)",
+                                          "y = Mul(a, b)",
+                                          "y = Div(a, b)",
+                                          "y = Pow(a, b)",
+                                          "y = Max(a, b)",
+                                          "y = Mean(a, b, a)",
+                                          "c = Less(a, b) y = Where(c, b, a)",
+                                          "p = Mul(a, b) y = ReduceMean(p)" };
+    enum { BODIES = sizeof bodies / sizeof *bodies, TRIALS = 90, RANK = 4 };
+    uint32_t x = 88172645u;
+    for (int i = 0; i < TRIALS; i++) {
+        int dims[RANK], rank = (int)random_below(&x, RANK + 1);
+        char a[64], b[64], inputs[160];
+        for (int k = 0; k < rank; k++) dims[k] = 1 + (int)random_below(&x, 3);
+        shape_text(&x, a, sizeof a, "a", dims, rank);
+        shape_text(&x, b, sizeof b, "b", dims, rank);
+        snprintf(inputs, sizeof inputs, "%s, %s", a, b);
+        GradCase c = { inputs, "a b", bodies[i % BODIES], 0.5, 2 };
+        sdx_harness_note("%s | %s", inputs, c.body);
+        case_run(&c, i & 1, false);
+    }
+    sdx_harness_note(NULL);
+}
+
+static void random_products(void)
+{
+    uint32_t x = 521288629u;
+    for (int i = 0; i < 40; i++) {
+        int dims[2], rank = (int)random_below(&x, 3), m = 1 + (int)random_below(&x, 3);
+        int n = 1 + (int)random_below(&x, 3), k = 1 + (int)random_below(&x, 3);
+        char a[64], b[64], inputs[160], *end;
+        for (int j = 0; j < rank; j++) dims[j] = 1 + (int)random_below(&x, 3);
+        shape_text(&x, a, sizeof a, "", dims, rank);
+        shape_text(&x, b, sizeof b, "", dims, rank);
+        /* "double[2,1] " and the matrix: "double[2,1,m,k]" */
+        end = strchr(a, ']');
+        if (end) *end = ',';
+        snprintf(end ? end + 1 : a, 24, end ? "%d,%d] a" : "double[%d,%d] a", m, k);
+        end = strchr(b, ']');
+        if (end) *end = ',';
+        snprintf(end ? end + 1 : b, 24, end ? "%d,%d] b" : "double[%d,%d] b", k, n);
+        snprintf(inputs, sizeof inputs, "%s, %s", a, b);
+        GradCase c = { inputs, "a b", "y = MatMul(a, b)", -1, 1 };
+        sdx_harness_note("%s", inputs);
+        case_run(&c, i & 1, false);
+    }
+    sdx_harness_note(NULL);
+}
+
 SUITE(vjp_test)
 {
     RUN(maps);
@@ -523,4 +593,6 @@ SUITE(vjp_test)
     RUN(attention);
     RUN(resizes);
     RUN(recurrent);
+    RUN(random_broadcasts);
+    RUN(random_products);
 }
