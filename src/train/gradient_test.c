@@ -192,6 +192,16 @@ static void refuses_what_it_cannot_do(void)
             UNSUPPORTED, "nested graphs are not copied");
 }
 
+static void refuses_what_would_not_end(void)
+{
+    REFUSES("g (float[100000000,1,1] x, float[1,1,1] w, float[1,1,1] r) => (d) { y = RNN <hidden_size = 1> (x, w, r) d "
+            "= " GRAD " <xs = [\"w\"], y = \"y\"> (w) }",
+            UNSUPPORTED, "and of steps, at most 16384");
+    REFUSES("g (float[N,1,1] x, float[1,1,1] w, float[1,1,1] r) => (d) { y = RNN <hidden_size = 1> (x, w, r) d = " GRAD
+            " <xs = [\"w\"], y = \"y\"> (w) }",
+            UNSUPPORTED, "needs a known number");
+}
+
 /* Each derivative of a product is larger than the last. */
 static void grows_within_limits(void)
 {
@@ -334,6 +344,7 @@ SUITE(gradient_test)
     RUN(in_nested_graphs_and_functions);
     RUN(refuses_what_does_not_fit);
     RUN(refuses_what_it_cannot_do);
+    RUN(refuses_what_would_not_end);
     RUN(grows_within_limits);
     RUN(deep_chains);
     RUN(learns);

@@ -2,7 +2,7 @@
  * equations are in ops/rnn.c. */
 #include "train/vjp.h"
 
-enum { MAX_GATES = 4, MAX_DIRS = 2 };
+enum { MAX_GATES = 4, MAX_DIRS = 2, MAX_STEPS = 1 << 14 };
 
 typedef struct Rnn {
     Vjp *g;
@@ -180,8 +180,8 @@ void sdx_back_rnn(Vjp *g)
     s.input_forget = sdx_vjp_int(g, "input_forget", 0);
     s.clip = sdx_vjp_float(g, "clip", 0);
     int64_t steps = size_of(in(g, 0), s.layout ? 1 : 0), hidden = size_of(in(g, 2), 2);
-    if (steps < 1 || hidden < 1 || steps > INT32_MAX / 16) {
-        sdx_vjp_fail(g, "its gradient needs a known number of steps and hidden units");
+    if (steps < 1 || hidden < 1 || steps > MAX_STEPS) {
+        sdx_vjp_fail(g, "its gradient needs a known number of hidden units, and of steps, at most %d", MAX_STEPS);
         return;
     }
     s.steps = (int)steps;
