@@ -12,13 +12,14 @@ OrtStatus *sdx_ort_CreateEnvWithCustomLoggerAndGlobalThreadPools(OrtLogFn fn, vo
     if (!out) return sdx_ort_null("out");
     if (__atomic_fetch_add(&the_env.refs, 1, __ATOMIC_ACQ_REL) == 0) {
         sdx_ort_log_init(&the_env.log, fn, user, severity, id);
-        the_env.flushes_subnormals = false;
+        the_env.flushes_subnormals = the_env.shares_threads = false;
         __atomic_store_n(&the_env.threads, 0, __ATOMIC_RELAXED);
     }
     *out = &the_env;
     if (!t) return NULL;
     __atomic_store_n(&the_env.threads, t->threads, __ATOMIC_RELAXED);
     the_env.flushes_subnormals = t->flushes_subnormals;
+    the_env.shares_threads = true;
     if (the_env.pool) return NULL;
     OrtStatus *st = sdx_ort_thread_pool(&t->by, t->threads, &the_env.pool);
     if (st) sdx_ort_ReleaseEnv(&the_env);
@@ -63,6 +64,7 @@ OrtStatus *sdx_ort_CreateEnvWithOptions(const OrtEnvCreationOptions *o, OrtEnv *
 }
 
 int sdx_ort_shared_threads(void) { return __atomic_load_n(&the_env.threads, __ATOMIC_RELAXED); }
+bool sdx_ort_shares_threads(void) { return the_env.shares_threads; }
 Pool *sdx_ort_shared_pool(void) { return the_env.pool; }
 bool sdx_ort_flushes_subnormals(void) { return the_env.flushes_subnormals; }
 const OrtLogger *sdx_ort_env_log(void) { return &the_env.log; }

@@ -58,7 +58,7 @@ typedef struct OrtKeyValuePairs OrtKeyValuePairs;
 typedef struct OrtEnv {
     int refs;    /* atomic: one process-wide environment, counted */
     int threads; /* of sessions that share them; 0: default */
-    bool flushes_subnormals;
+    bool flushes_subnormals, shares_threads;
     OrtLogger log;
     Pool *pool; /* of the caller's threads; NULL: none */
 } OrtEnv;
@@ -237,8 +237,13 @@ const void *sdx_ort_api(void); /* the function table */
 const void *sdx_ort_api_base(void);
 /* Keeps key and value in the arena; what ONNX Runtime refuses is refused. */
 OrtStatus *sdx_ort_config_add(Arena *a, OrtConfig **v, int *n, int *cap, const char *key, const char *value);
+/* An entry that stands for an option: sets it and says so. */
+OrtStatus *sdx_ort_key_apply(OrtSessionOptions *o, const char *key, const char *value, bool *taken);
 const char *sdx_ort_config_get(const OrtConfig *v, int n, const char *key); /* the last; NULL: none */
 int sdx_ort_shared_threads(void);                                           /* the environment's; 0: default */
+bool sdx_ort_shares_threads(void); /* the environment was made with threads for sessions to share */
+/* Checks a list of processors for each of threads - 1 workers: "1,2;3-4". They are not moved there. */
+OrtStatus *sdx_ort_check_affinity(const char *text, int threads);
 Pool *sdx_ort_shared_pool(void); /* of the environment's own threads; NULL: it has none */
 /* A pool of threads that the caller starts; *out NULL when it names no way to. */
 OrtStatus *sdx_ort_thread_pool(const OrtThreadFns *by, int threads, Pool **out);

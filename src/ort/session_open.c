@@ -189,6 +189,17 @@ static OrtStatus *open_failure(const Origin *in, sdx_status st, const Err *err)
     return sdx_ort_status(st, err);
 }
 
+/* Options that contradict one another, or the environment. */
+static OrtStatus *check_options(const OrtSessionOptions *o)
+{
+    if (!o) return NULL;
+    if (o->shares_threads && !sdx_ort_shares_threads())
+        return sdx_ort_fail(ORT_FAIL, "When the session is not configured to use per session threadpools, the env must "
+                                      "be created with the the CreateEnvWithGlobalThreadPools API.");
+    const char *affinities = sdx_ort_config_get(o->config, o->n_config, "session.intra_op_thread_affinities");
+    return affinities ? sdx_ort_check_affinity(affinities, o->threads ? o->threads : sdx_pool_default_threads()) : NULL;
+}
+
 static OrtStatus *session_fill(Origin *in, OrtSession *s)
 {
     const OrtSessionOptions *o = in->from.o;
@@ -198,13 +209,17 @@ static OrtStatus *session_fill(Origin *in, OrtSession *s)
         s->profile = sdx_ort_profile_create(o->profile_prefix);
         if (!s->profile) return sdx_ort_no_memory();
     }
-    OrtStatus *fail = o ? sdx_ort_thread_pool(&o->threads_by, o->threads, &in->pool) : NULL;
+    OrtStatus *fail = check_options(o);
+    if (!fail && o) fail = sdx_ort_thread_pool(&o->threads_by, o->threads, &in->pool);
     if (!fail) fail = sdx_custom_build(o, &custom);
     if (fail) return fail;
     if (!in->pool && o && o->shares_threads) in->pool = sdx_pool_retain(sdx_ort_shared_pool());
     in->custom = sdx_custom_defs(custom);
     sdx_status st = session_open(in, custom, s, &err);
     if (st != SDX_OK) return open_failure(in, st, &err);
+    if (is_on(o, "session.disable_cpu_ep_fallback") && sdx_ses_model(s->ses)->graph->n_nodes)
+        return sdx_ort_fail(ORT_FAIL, "This session contains graph nodes that are assigned to the default CPU EP, but "
+                                      "fallback to CPU EP has been explicitly disabled by the user.");
     for (int i = 0; i < sdx_ses_n_inputs(s->ses); i++) {
         const Type *t = &sdx_ses_input(s->ses, i)->type;
         s->takes_scalars |= t->kind == TYPE_TENSOR && t->shape.rank == 0;

@@ -194,8 +194,10 @@ const char *sdx_ort_config_get(const OrtConfig *v, int n, const char *key)
 
 OrtStatus *sdx_ort_AddSessionConfigEntry(OrtSessionOptions *o, const char *key, const char *value)
 {
-    if (!o) return sdx_ort_null("the session options");
-    return sdx_ort_config_add(&o->arena, &o->config, &o->n_config, &o->cap_config, key, value);
+    if (!o || !key || !value) return sdx_ort_null("the session options, key or value");
+    bool taken;
+    OrtStatus *st = sdx_ort_key_apply(o, key, value, &taken);
+    return st || taken ? st : sdx_ort_config_add(&o->arena, &o->config, &o->n_config, &o->cap_config, key, value);
 }
 
 OrtStatus *sdx_ort_HasSessionConfigEntry(const OrtSessionOptions *o, const char *key, int *out)

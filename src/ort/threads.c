@@ -1,4 +1,5 @@
 /* Threads: how many, and who starts them. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "ort/entries.h"
@@ -52,6 +53,45 @@ OrtStatus *sdx_ort_SetGlobalIntraOpThreadAffinity(OrtThreadingOptions *t, const 
     return sdx_ort_fail(ORT_INVALID_ARGUMENT,
                         "Size of affinity string must be between 1 and %d; affinity string must not be empty",
                         AFFINITY_MAX);
+}
+
+/* A number or an interval of them, from 1; moves *text behind it. */
+static OrtStatus *read_processors(const char **text)
+{
+    unsigned long ends[2] = { 0, 0 };
+    const char *at = *text;
+    for (int i = 0; i < 2; i++) {
+        char *end;
+        if (*at < '0' || *at > '9')
+            return sdx_ort_fail(ORT_FAIL, "Processor id must consist of only digits: %s", *text);
+        ends[i] = strtoul(at, &end, 10);
+        if (!ends[i]) return sdx_ort_fail(ORT_FAIL, "Processor id must start from 1: %s", *text);
+        at = end;
+        if (*at != '-') break;
+        at++;
+    }
+    if (ends[1] && ends[1] < ends[0]) return sdx_ort_fail(ORT_FAIL, "Invalid processor interval: %s", *text);
+    *text = at;
+    return NULL;
+}
+
+OrtStatus *sdx_ort_check_affinity(const char *text, int threads)
+{
+    int lists = 1;
+    if (!*text) return sdx_ort_fail(ORT_FAIL, "Affinity string must not be empty");
+    for (const char *at = text; *at;) {
+        OrtStatus *st = read_processors(&at);
+        if (st) return st;
+        if (*at && *at != ',' && *at != ';')
+            return sdx_ort_fail(ORT_FAIL, "Processor id must consist of only digits: %s", at);
+        if (*at == ';' && at[1]) lists++;
+        if (*at) at++;
+    }
+    if (lists == threads - 1) return NULL;
+    return sdx_ort_fail(ORT_FAIL,
+                        "Number of affinities does not equal to thread_pool_size minus one, affinities: %d, "
+                        "thread_pool_size: %d",
+                        lists, threads);
 }
 
 /* -- threads of the caller's --------------------------------------------------------------------------------------- */

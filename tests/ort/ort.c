@@ -158,6 +158,14 @@ static void configuration(void)
     ok(ORT(CreateSessionOptions)(&o));
     ok(ORT(AddSessionConfigEntry)(o, "a.key", "1"));
     refused(ORT(AddSessionConfigEntry)(o, "", "1"), ORT_INVALID_ARGUMENT, "Config key is empty");
+    refused(ORT(AddSessionConfigEntry)(o, "session.intra_op_num_threads", "two"), ORT_INVALID_ARGUMENT, "int32");
+    ok(ORT(AddSessionConfigEntry)(o, "session.intra_op_num_threads", "2"));
+    refused(ORT(AddSessionConfigEntry)(o, "session.execution_mode", "x"), ORT_INVALID_ARGUMENT, "parallel");
+    ok(ORT(AddSessionConfigEntry)(o, "session.enable_mem_pattern", "false"));
+    ok(ORT(GetMemPatternEnabled)(o, &has));
+    CHECK_INT(has, 0);
+    ok(ORT(HasSessionConfigEntry)(o, "session.enable_mem_pattern", &has));
+    CHECK_INT(has, 0);
     ok(ORT(CloneSessionOptions)(o, &copy));
     ORT(ReleaseSessionOptions)(o);
     ok(ORT(HasSessionConfigEntry)(copy, "a.key", &has));
@@ -165,6 +173,31 @@ static void configuration(void)
     ok(ORT(GetSessionConfigEntry)(copy, "a.key", text, &size));
     CHECK_STR(text, "1");
     ORT(ReleaseSessionOptions)(copy);
+}
+
+static void affinities(void)
+{
+    static const struct {
+        const char *text, *part;
+    } bad[] = { { "", "must not be empty" }, { "0;1", "start from 1" },  { "2-1;1", "interval" },
+                { "a;1", "only digits" },    { "1,x;1", "only digits" }, { "1", "affinities: 1" },
+                { "1;2;3", "affinities: 3" } };
+    OrtEnv *env = NULL;
+    OrtSession *s = NULL;
+    ok(ORT(CreateEnv)(2, "", &env));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        OrtSessionOptions *o = NULL;
+        ok(ORT(CreateSessionOptions)(&o));
+        ok(ORT(SetIntraOpNumThreads)(o, 3));
+        ok(ORT(AddSessionConfigEntry)(o, "session.intra_op_thread_affinities", bad[i].text));
+        refused(ORT(CreateSessionFromArray)(env, "none", 4, o, &s), ORT_FAIL, bad[i].part);
+        ok(ORT(AddSessionConfigEntry)(o, "session.intra_op_thread_affinities", "1,2;3-4"));
+        refused(ORT(CreateSessionFromArray)(env, "none", 4, o, &s), ORT_INVALID_PROTOBUF, "");
+        ok(ORT(DisablePerSessionThreads)(o));
+        refused(ORT(CreateSessionFromArray)(env, "none", 4, o, &s), ORT_FAIL, "CreateEnvWithGlobalThreadPools");
+        ORT(ReleaseSessionOptions)(o);
+    }
+    ORT(ReleaseEnv)(env);
 }
 
 static void metadata(void)
@@ -208,6 +241,7 @@ int main(void)
     RUN(strings_out);
     RUN(sequences);
     RUN(configuration);
+    RUN(affinities);
     RUN(metadata);
     RUN(nothing_given);
     test_custom();
