@@ -46,7 +46,8 @@ static bool has_version(const OrtCustomOp *op, const Node *n)
     if (op->version < HAS_VERSIONS || !op->GetStartVersion || !op->GetEndVersion) return true;
     for (int i = 0; i < m->n_opsets; i++)
         if (strcmp(m->opsets[i].domain, n->domain) == 0)
-            return op->GetStartVersion(op) <= m->opsets[i].version && m->opsets[i].version <= op->GetEndVersion(op);
+            return (uint32_t)op->GetStartVersion(op) <= m->opsets[i].version &&
+                   m->opsets[i].version <= (uint32_t)op->GetEndVersion(op); /* clients give UINT32_MAX for none */
     return true;
 }
 
