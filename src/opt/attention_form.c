@@ -3,7 +3,7 @@
  *     s = MatMul(q, k')   p = Softmax(s, scaled by constants, plus masks)   y = MatMul(p, v)
  *         =>   y = Attention <scale> (q, k, v, mask)
  *
- * over [batch, heads, rows, size], k' being k with its last dims exchanged. Constant factors of q and k' are taken into
+ * over [batch, heads, rows, size] or [batch, rows, size], k' being k with its last dims exchanged. Constant factors of q and k' are taken into
  * the scale too. A mask is what is added, or Where(seen, s, low), whose low is added where it is not seen; of two masks
  * their sum is taken. k' and v may be key heads repeated for several query heads, Reshape(Expand(Unsqueeze(k))), and the
  * probabilities may be guarded, Where(IsNaN(p), 0, p), as rows of which all is hidden give 0 anyway. A mask that may have
@@ -81,26 +81,26 @@ static bool scores_of(const Value *v, Scores *s, int depth)
 static bool mask_fits(const Value *v, const Shape *scores)
 {
     int rank = rank_of(v);
-    if (rank < 1 || rank > 4) return false;
+    if (rank < 1 || rank > scores->rank) return false;
     for (int k = 0; k < rank - 1; k++) {
         Dim have = v->type.shape.dims[k];
-        if (have != scores->dims[k + 4 - rank] && have != 1) return false;
+        if (have != scores->dims[k + scores->rank - rank] && have != 1) return false;
     }
-    return true;
+    return rank != 3 || scores->rank != 3 || v->type.shape.dims[0] == 1; /* batches would become heads */
 }
 
 /* A mask with as many keys as v has rows. */
 static sdx_status mask_expand(Opt *o, Node *before, Value *v, Value **mask)
 {
-    int rank = rank_of(*mask);
-    if ((*mask)->type.shape.dims[rank - 1] == v->type.shape.dims[2]) return SDX_OK;
+    int rank = rank_of(*mask), rows = rank_of(v) - 2;
+    if ((*mask)->type.shape.dims[rank - 1] == v->type.shape.dims[rows]) return SDX_OK;
     int64_t ones[4] = { 1, 1, 1, 1 };
     Tensor t = { .dtype = DT_INT64, .rank = 1, .dims = { rank - 1 }, .data = ones };
     Value *lead;
     TRY(sdx_opt_constant(o, before->graph, "ones", &t, &lead));
     Node *keys = sdx_opt_node(o, before, "", "Shape", &v, 1);
     if (!keys) return (sdx_status)sdx_opt_err(o)->code;
-    bool set = sdx_node_set_int(keys, "start", 2) && sdx_node_set_int(keys, "end", 3);
+    bool set = sdx_node_set_int(keys, "start", rows) && sdx_node_set_int(keys, "end", rows + 1);
     TRY_MEM(set, sdx_opt_err(o));
     TRY(sdx_opt_finish(o, keys));
     Node *target = sdx_opt_node(o, before, "", "Concat", (Value *[]){ lead, keys->out[0] }, 2);
@@ -151,8 +151,8 @@ static bool perm_is(const Node *n, int a, int b, int c, int d)
 
 static bool is_heads(const Value *v, const Value *like)
 {
-    if (v->type.kind != TYPE_TENSOR || v->type.elem != DT_FLOAT || rank_of(v) != 4) return false;
-    for (int k = 0; k < 2; k++)
+    if (v->type.kind != TYPE_TENSOR || v->type.elem != DT_FLOAT || rank_of(v) != rank_of(like)) return false;
+    for (int k = 0; k < rank_of(v) - 2; k++)
         if (v->type.shape.dims[k] != like->type.shape.dims[k]) return false;
     return true;
 }
@@ -163,7 +163,9 @@ static Value *unrepeated(Value *v)
     const Node *join = made_by(v, "Reshape"), *expand = join ? made_by(join->in[0], "Expand") : NULL;
     const Node *split = expand ? made_by(expand->in[0], "Unsqueeze") : NULL;
     if (!split) split = expand ? made_by(expand->in[0], "Reshape") : NULL;
-    if (!split || rank_of(split->in[0]) != 4 || rank_of(expand->in[0]) != 5 || rank_of(join->in[0]) != 5) return v;
+    if (!split || rank_of(v) != 4 || rank_of(split->in[0]) != 4 || rank_of(expand->in[0]) != 5 ||
+        rank_of(join->in[0]) != 5)
+        return v;
     const Dim *k = split->in[0]->type.shape.dims, *one = expand->in[0]->type.shape.dims;
     const Dim *all = join->in[0]->type.shape.dims, *y = v->type.shape.dims;
     for (int i = 0; i < 4; i++) {
@@ -192,12 +194,13 @@ sdx_status sdx_pass_attention_form(Opt *o, Node *n, bool *changed)
     bool only;
     const Node *soft = softmax_of(n->in[0], &only);
     Scores s = { .scale = 1 };
-    if (!soft || !only || rank_of(n->in[0]) != 4) return SDX_OK;
+    int rank = rank_of(n->in[0]);
+    if (!soft || !only || (rank != 3 && rank != 4)) return SDX_OK;
     int64_t axis = attr_int(soft, "axis", -1);
-    if ((axis != -1 && axis != 3) || !scores_of(soft->in[0], &s, DEPTH)) return SDX_OK;
+    if ((axis != -1 && axis != rank - 1) || !scores_of(soft->in[0], &s, DEPTH)) return SDX_OK;
     const Shape *scores = &s.product->out[0]->type.shape;
-    if (s.product->graph != n->graph || scores->rank != 4) return SDX_OK;
-    for (int k = 0; k < 3; k++) /* no mask enlarges the scores */
+    if (s.product->graph != n->graph || scores->rank != rank) return SDX_OK;
+    for (int k = 0; k < rank - 1; k++) /* no mask enlarges the scores */
         if (n->in[0]->type.shape.dims[k] != scores->dims[k]) return SDX_OK;
     for (int i = 0; i < s.n_masks; i++)
         if (!mask_fits(s.mask[i].v, scores)) return SDX_OK;
@@ -205,30 +208,40 @@ sdx_status sdx_pass_attention_form(Opt *o, Node *n, bool *changed)
     Value *q = unscaled(s.product->in[0], &s.scale), *kt = unscaled(s.product->in[1], &s.scale), *v = n->in[1];
     const Node *turn = made_by(kt, "Transpose");
     const Attr *perm = turn ? sdx_node_attr(turn, "perm") : NULL;
-    if (!perm || perm->n != 4 || !is_heads(q, q) || !is_heads(kt, q) || !is_heads(v, q)) return SDX_OK;
+    if (!perm || perm->n != rank || rank_of(q) != rank || !is_heads(q, q) || !is_heads(kt, q) || !is_heads(v, q))
+        return SDX_OK;
     Value *keys = unscaled(turn->in[0], &s.scale);
-    if (v->type.shape.dims[2] != scores->dims[3] || !(s.scale > 0) || !isfinite(s.scale)) return SDX_OK;
+    if (v->type.shape.dims[rank - 2] != scores->dims[rank - 1] || !(s.scale > 0) || !isfinite(s.scale)) return SDX_OK;
 
     Value *few = unrepeated(keys), *few_v = unrepeated(v);
-    if (few != keys && few_v != v && perm_is(turn, 0, 1, 3, 2) && is_heads(few_v, few)) {
+    if (rank == 4 && few != keys && few_v != v && perm_is(turn, 0, 1, 3, 2) && is_heads(few_v, few)) {
         keys = few;
         v = few_v;
     }
-    int64_t back[4] = { perm->ints[0], perm->ints[1], perm->ints[3], perm->ints[2] };
+    int64_t back[4];
+    for (int k = 0; k < rank; k++) back[k] = perm->ints[k < rank - 2 ? k : 2 * rank - 3 - k];
     Node *k = sdx_opt_node(o, n, "", "Transpose", (Value *[]){ keys }, 1);
     if (!k) return (sdx_status)sdx_opt_err(o)->code;
-    bool set = sdx_node_set_ints(k, "perm", back, 4);
+    bool set = sdx_node_set_ints(k, "perm", back, rank);
     TRY_MEM(set, sdx_opt_err(o));
     TRY(sdx_opt_finish(o, k));
-    Value *mask;
-    TRY(mask_build(o, n, &s, &mask));
-    if (mask) TRY(mask_expand(o, n, v, &mask));
-    Node *y = sdx_opt_node(o, n, "", "Attention", (Value *[]){ q, k->out[0], v, mask }, mask ? 4 : 3);
+    Value *in[4] = { q, k->out[0], v, NULL }, *one = NULL;
+    TRY(mask_build(o, n, &s, &in[3]));
+    if (in[3]) TRY(mask_expand(o, n, v, &in[3]));
+    if (rank == 3) {
+        Tensor t = { .dtype = DT_INT64, .rank = 1, .dims = { 1 }, .data = (int64_t[]){ 1 } };
+        TRY(sdx_opt_constant(o, n->graph, "one", &t, &one));
+        for (int i = 0; i < 3; i++) TRY(sdx_opt_apply(o, n, "Unsqueeze", (Value *[]){ in[i], one }, 2, &in[i]));
+    }
+    Node *y = sdx_opt_node(o, n, "", "Attention", in, in[3] ? 4 : 3);
     if (!y) return (sdx_status)sdx_opt_err(o)->code;
     set = sdx_node_set_float(y, "scale", (float)s.scale);
     TRY_MEM(set, sdx_opt_err(o));
     *changed = true;
-    return sdx_opt_supersede(o, n, y);
+    if (rank == 4) return sdx_opt_supersede(o, n, y);
+    TRY(sdx_opt_finish(o, y));
+    Node *flat = sdx_opt_node(o, n, "", "Squeeze", (Value *[]){ y->out[0], one }, 2);
+    return flat ? sdx_opt_supersede(o, n, flat) : (sdx_status)sdx_opt_err(o)->code;
 }
 
 /* x [batch, rows, heads * size] when v is its heads, [batch, heads, rows, size]. */

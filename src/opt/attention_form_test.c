@@ -33,6 +33,13 @@ PASS_CASE(mask_of_one_key, "attention_form",
           "s = MatMul(q, t) e = Add(s, m) p = Softmax <axis = -1> (e) y = MatMul(p, v) }",
           "g (float[2,3,4,4] q, float[2,3,5,4] k, float[2,3,5,5] v, float[4,1] m) => (y) <int64[2] c = {1, 5}> { "
           "e = Expand(m, c) y = Attention <scale = 1.0> (q, k, v, e) }")
+PASS_CASE(without_heads, "attention_form",
+          "g (float[6,L,4] q, float[6,K,4] k, float[6,K,5] v, float[1,L,K] m) => (y) <float c = {2}> { "
+          "t = Transpose <perm = [0,2,1]> (k) s = MatMul(q, t) d = Div(s, c) e = Add(d, m) p = Softmax <axis = 2> (e) "
+          "y = MatMul(p, v) }",
+          "g (float[6,L,4] q, float[6,K,4] k, float[6,K,5] v, float[1,L,K] m) => (y) "
+          "<int64[1] one = {1}> { q4 = Unsqueeze(q, one) k4 = Unsqueeze(k, one) v4 = Unsqueeze(v, one) "
+          "y4 = Attention <scale = 0.5> (q4, k4, v4, m) y = Squeeze(y4, one) }")
 PASS_CASE(guarded, "attention_form",
           IO "<float zero = {0}> { " KT "s = MatMul(q, t) p = Softmax <axis = -1> (s) n = IsNaN(p) "
              "w = Where(n, zero, p) y = MatMul(w, v) }",
@@ -57,6 +64,10 @@ PASS_CASE(flat, "attention_flat",
 PASS_KEEPS(scores_read, "attention_form",
            "g (float[2,3,L,4] q, float[2,3,K,4] k, float[2,3,K,5] v) => (y, s) { " KT
            "s = MatMul(q, t) p = Softmax <axis = -1> (s) y = MatMul(p, v) }")
+PASS_KEEPS(mask_by_batch_without_heads, "attention_form",
+           "g (float[6,L,4] q, float[6,K,4] k, float[6,K,5] v, float[6,L,K] m) => (y) { "
+           "t = Transpose <perm = [0,2,1]> (k) s = MatMul(q, t) e = Add(s, m) p = Softmax <axis = 2> (e) "
+           "y = MatMul(p, v) }")
 PASS_KEEPS(mask_scaled, "attention_form",
            "g (float[2,3,L,4] q, float[2,3,K,4] k, float[2,3,K,5] v, float[K] m) => (y) <float c = {0.5}> { " KT
            "s = MatMul(q, t) e = Add(s, m) d = Mul(e, c) p = Softmax <axis = -1> (d) y = MatMul(p, v) }")
@@ -74,11 +85,13 @@ SUITE(attention_form_test)
     RUN(mask_added);
     RUN(mask_chosen);
     RUN(mask_of_other_keys);
+    RUN(without_heads);
     RUN(guarded);
     RUN(repeated);
     RUN(flat);
     RUN(scores_read);
     RUN(mask_of_one_key);
+    RUN(mask_by_batch_without_heads);
     RUN(mask_scaled);
     RUN(mask_enlarges);
     RUN(other_axis);
