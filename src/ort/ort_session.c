@@ -342,6 +342,8 @@ static OrtStatus *run_values(OrtSession *s, const OrtRunOptions *ro, const char 
             if (!out[i] || !is_buffer(out[i])) sdx_datum_clear(&c.out[i]);
     }
     call_finish(&c, st == SDX_OK, n_out, out);
+    if (ro && ro->n_config && sdx_ort_GetRunConfigEntry(ro, "memory.enable_memory_arena_shrinkage"))
+        sdx_ses_trim(s->ses); /* there is one kind of memory, whichever the entry names */
     sdx_free(&sdx_alloc_default, c.block);
     if (st == SDX_CANCELLED) return sdx_ort_fail(ORT_FAIL, "Exiting due to terminate flag being set to true.");
     if (st == SDX_INVALID_ARGUMENT) return run_complaint(s, in_names, in, n_in, out_names, out, n_out, &err);

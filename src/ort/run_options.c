@@ -74,7 +74,7 @@ OrtStatus *sdx_ort_RunOptionsUnsetTerminate(OrtRunOptions *o)
     return NULL;
 }
 
-/* Kept for GetRunConfigEntry; no key changes a run here. */
+/* Kept for GetRunConfigEntry; one key gives back memory after a run. */
 OrtStatus *sdx_ort_AddRunConfigEntry(OrtRunOptions *o, const char *key, const char *value)
 {
     if (!o) return sdx_ort_null("the run options");

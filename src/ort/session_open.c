@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/futex.h"
+#include "onnx/ort_format.h"
 #include "ort/custom_op.h"
 
 static bool is_on(const OrtSessionOptions *o, const char *key)
@@ -56,7 +57,10 @@ static sdx_status import(Origin *in, Model **out, Err *err)
     const OrtOrigin *from = &in->from;
     const OrtSessionOptions *o = from->o;
     const ExternalOpener opener = { external_open, (void *)from };
-    ImportOptions io = { .load = from->path ? LOAD_MAP : LOAD_COPY, /* the caller may free its bytes */
+    /* The caller may free its bytes, unless it says that it keeps them. */
+    bool stays = !from->path && is_on(o, "session.use_ort_model_bytes_directly") &&
+                 sdx_is_ort_format(from->data, from->nbytes);
+    ImportOptions io = { .load = from->path || stays ? LOAD_MAP : LOAD_COPY,
                          .custom_ops = in->custom,
                          .external = (o && o->n_files) || from->beside ? &opener : NULL,
                          .given = in->given,
@@ -196,6 +200,11 @@ static OrtStatus *check_options(const OrtSessionOptions *o)
     if (o->shares_threads && !sdx_ort_shares_threads())
         return sdx_ort_fail(ORT_FAIL, "When the session is not configured to use per session threadpools, the env must "
                                       "be created with the the CreateEnvWithGlobalThreadPools API.");
+    const char *format = sdx_ort_config_get(o->config, o->n_config, "session.save_model_format");
+    size_t n = o->optimized_path ? strlen(o->optimized_path) : 0;
+    if (n && (format ? strcmp(format, "ORT") == 0 : n > 4 && strcmp(o->optimized_path + n - 4, ".ort") == 0))
+        return sdx_ort_fail(ORT_NOT_IMPLEMENTED, "optimized models are written as ONNX, not in the ORT format: %s",
+                            o->optimized_path);
     const char *affinities = sdx_ort_config_get(o->config, o->n_config, "session.intra_op_thread_affinities");
     return affinities ? sdx_ort_check_affinity(affinities, o->threads ? o->threads : sdx_pool_default_threads()) : NULL;
 }

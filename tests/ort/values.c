@@ -284,6 +284,13 @@ static void open_failures(void)
     ok(ORT(CreateEnv)(2, "", &env));
     refused(ORT(CreateSession)(env, "/nowhere.onnx", NULL, &s), ORT_NO_SUCHFILE, "File doesn't exist");
     refused(ORT(CreateSessionFromArray)(env, "no model", 8, NULL, &s), ORT_INVALID_PROTOBUF, "protobuf");
+    OrtSessionOptions *o = NULL;
+    ok(ORT(CreateSessionOptions)(&o));
+    ok(ORT(SetOptimizedModelFilePath)(o, "ort_test.ort"));
+    refused(ORT(CreateSession)(env, SDX_TEST_DATA "/scale.ort", o, &s), ORT_NOT_IMPLEMENTED, "ORT format");
+    ORT(ReleaseSessionOptions)(o);
+    ok(ORT(CreateSession)(env, SDX_TEST_DATA "/scale.ort", NULL, &s));
+    ORT(ReleaseSession)(s);
     ORT(ReleaseEnv)(env);
 }
 
