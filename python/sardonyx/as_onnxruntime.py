@@ -82,13 +82,12 @@ def fill(namespace: dict) -> None:
 
 
 def activate() -> None:
-    """What ``import sardonyx.as_onnxruntime`` does."""
+    """What ``import sardonyx.as_onnxruntime`` does. ImportError when the genuine one was imported before."""
     present = sys.modules.get(_NAME)
-    if present is not None and not str(getattr(present, "__version__", "")).endswith("+sardonyx"):
+    if present is not None and not hasattr(present, "_sardonyx"):
         raise ImportError("onnxruntime was imported before sardonyx.as_onnxruntime")
     _finder.whole = True
     _install()
 
 
-if _NAME not in sys.modules:
-    activate()
+activate()
