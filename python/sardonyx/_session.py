@@ -57,6 +57,9 @@ def _open(path, data, options: SessionOptions, names: list[str], disabled: list[
     if options._cancelled:
         raise make(ModelLoadCanceled, "loading was cancelled by the session options")
     config = options._config
+    if config.get("session.disable_cpu_ep_fallback") == "1" and names == ["CPUExecutionProvider"]:
+        raise make(Fail, "fallback to CPU EP has been explicitly disabled by the session options, and this build has no "
+                   "other provider")
     settings = {"level": config.get("sardonyx.level", _LEVELS[int(options.graph_optimization_level)])}
     if options.intra_op_num_threads:
         settings["threads"] = str(options.intra_op_num_threads)

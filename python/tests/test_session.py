@@ -72,6 +72,13 @@ def test_strict_providers(sdx, path, monkeypatch):
         sdx.InferenceSession(path, providers=["NopeExecutionProvider"])
 
 
+def test_no_fallback_to_the_cpu(ort):
+    so = ort.SessionOptions()
+    so.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    with pytest.raises(ort.capi.onnxruntime_pybind11_state.Fail, match="allback"):
+        ort.InferenceSession(models.relu(), so)
+
+
 def test_ports(ort):
     s = ort.InferenceSession(models.text("g (float[N,3,?] x, int64[2] k, float scalar) => (float[A] y) "
                                          "{ r = ReduceSum<keepdims = 0>(x, k) y = Add(r, scalar) }"), providers=CPU)

@@ -10,7 +10,6 @@ from .._errors import (  # noqa: F401
     ModelRequiresCompilation, NoModel, NoSuchFile, NotFound, NotImplemented, RuntimeException,
 )  # fmt: skip
 from .._functions import *  # noqa: F403
-from .._functions import get_default_session_options as get_session_initializer  # noqa: F401
 from .._native import operators as _operators
 from .._values import IOBinding as SessionIOBinding  # noqa: F401
 
