@@ -129,8 +129,11 @@ class SessionOptions(_Entries):
         self._dims[_str(name)] = _count(size)
 
     def add_free_dimension_override_by_denotation(self, denotation: str, size: int) -> None:
-        """Fixes symbolic sizes by what dimensions denote ("DATA_BATCH"). Inputs' denotations are not read yet: kept."""
+        """Would fix sizes by what dimensions denote ("DATA_BATCH"); denotations are not read yet, which a warning says."""
+        import warnings
+
         self._denotations[_str(denotation)] = _count(size)
+        warnings.warn(f"sizes denoted {denotation} are not fixed: denotations are not read yet", UserWarning, stacklevel=2)
 
     def add_initializer(self, name: str, value) -> None:
         """Replaces a weight of the model by an OrtValue; no copy is made."""
