@@ -21,7 +21,7 @@ OrtStatus *sdx_ort_CreateEnvWithCustomLoggerAndGlobalThreadPools(OrtLogFn fn, vo
     the_env.flushes_subnormals = t->flushes_subnormals;
     the_env.shares_threads = true;
     if (the_env.pool) return NULL;
-    OrtStatus *st = sdx_ort_thread_pool(&t->by, t->threads, &the_env.pool);
+    OrtStatus *st = sdx_ort_thread_pool(&t->by, t->affinity, t->threads, &the_env.pool);
     if (st) sdx_ort_ReleaseEnv(&the_env);
     return st;
 }

@@ -198,6 +198,7 @@ typedef struct OrtThreadingOptions {
     int threads;
     bool flushes_subnormals;
     OrtThreadFns by;
+    char *affinity; /* NULL: none */
 } OrtThreadingOptions;
 typedef struct OrtEnvCreationOptions OrtEnvCreationOptions;
 typedef struct OrtEpAssignedSubgraph OrtEpAssignedSubgraph;
@@ -242,11 +243,11 @@ OrtStatus *sdx_ort_key_apply(OrtSessionOptions *o, const char *key, const char *
 const char *sdx_ort_config_get(const OrtConfig *v, int n, const char *key); /* the last; NULL: none */
 int sdx_ort_shared_threads(void);                                           /* the environment's; 0: default */
 bool sdx_ort_shares_threads(void); /* the environment was made with threads for sessions to share */
-/* Checks a list of processors for each of threads - 1 workers: "1,2;3-4". They are not moved there. */
-OrtStatus *sdx_ort_check_affinity(const char *text, int threads);
-Pool *sdx_ort_shared_pool(void); /* of the environment's own threads; NULL: it has none */
-/* A pool of threads that the caller starts; *out NULL when it names no way to. */
-OrtStatus *sdx_ort_thread_pool(const OrtThreadFns *by, int threads, Pool **out);
+Pool *sdx_ort_shared_pool(void);   /* of the environment's own threads; NULL: it has none */
+/* A pool of threads that the caller starts, or that stay on the processors which an affinity string (may be NULL) gives
+ * each; *out NULL when neither is asked for. */
+OrtStatus *sdx_ort_thread_pool(const OrtThreadFns *by, const char *affinity, int threads, Pool **out);
+OrtStatus *sdx_ort_affinity_pool(const char *text, int threads, Pool **out);
 bool sdx_ort_flushes_subnormals(void); /* the environment's sessions do */
 
 /* -- logs ---------------------------------------------------------------------------------------------------------- */

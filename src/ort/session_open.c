@@ -205,8 +205,7 @@ static OrtStatus *check_options(const OrtSessionOptions *o)
     if (n && (format ? strcmp(format, "ORT") == 0 : n > 4 && strcmp(o->optimized_path + n - 4, ".ort") == 0))
         return sdx_ort_fail(ORT_NOT_IMPLEMENTED, "optimized models are written as ONNX, not in the ORT format: %s",
                             o->optimized_path);
-    const char *affinities = sdx_ort_config_get(o->config, o->n_config, "session.intra_op_thread_affinities");
-    return affinities ? sdx_ort_check_affinity(affinities, o->threads ? o->threads : sdx_pool_default_threads()) : NULL;
+    return NULL;
 }
 
 static OrtStatus *session_fill(Origin *in, OrtSession *s)
@@ -219,7 +218,10 @@ static OrtStatus *session_fill(Origin *in, OrtSession *s)
         if (!s->profile) return sdx_ort_no_memory();
     }
     OrtStatus *fail = check_options(o);
-    if (!fail && o) fail = sdx_ort_thread_pool(&o->threads_by, o->threads, &in->pool);
+    if (!fail && o && !o->shares_threads)
+        fail = sdx_ort_thread_pool(&o->threads_by,
+                                   sdx_ort_config_get(o->config, o->n_config, "session.intra_op_thread_affinities"),
+                                   o->threads, &in->pool);
     if (!fail) fail = sdx_custom_build(o, &custom);
     if (fail) return fail;
     if (!in->pool && o && o->shares_threads) in->pool = sdx_pool_retain(sdx_ort_shared_pool());

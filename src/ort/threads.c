@@ -1,5 +1,4 @@
 /* Threads: how many, and who starts them. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "ort/entries.h"
@@ -11,7 +10,11 @@ OrtStatus *sdx_ort_CreateThreadingOptions(OrtThreadingOptions **out)
     return *out ? NULL : sdx_ort_no_memory();
 }
 
-void sdx_ort_ReleaseThreadingOptions(OrtThreadingOptions *t) { sdx_free(&sdx_alloc_default, t); }
+void sdx_ort_ReleaseThreadingOptions(OrtThreadingOptions *t)
+{
+    if (t) sdx_free(&sdx_alloc_default, t->affinity);
+    sdx_free(&sdx_alloc_default, t);
+}
 
 /* 0 and less: default. */
 OrtStatus *sdx_ort_SetGlobalIntraOpNumThreads(OrtThreadingOptions *t, int threads)
@@ -42,56 +45,23 @@ OrtStatus *sdx_ort_SetGlobalDenormalAsZero(OrtThreadingOptions *t)
     return NULL;
 }
 
-/* Threads go where the system puts them; the text is only checked. */
+/* Read when an environment is made. */
 OrtStatus *sdx_ort_SetGlobalIntraOpThreadAffinity(OrtThreadingOptions *t, const char *text)
 {
     enum { AFFINITY_MAX = 4096 };
     if (!t) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Received null OrtThreadingOptions");
     if (!text) return sdx_ort_fail(ORT_INVALID_ARGUMENT, "Received null affinity_string");
     size_t n = strlen(text);
-    if (n && n <= AFFINITY_MAX) return NULL;
+    if (n && n <= AFFINITY_MAX) {
+        char *copy = sdx_alloc(&sdx_alloc_default, n + 1);
+        if (!copy) return sdx_ort_no_memory();
+        sdx_free(&sdx_alloc_default, t->affinity);
+        t->affinity = memcpy(copy, text, n + 1);
+        return NULL;
+    }
     return sdx_ort_fail(ORT_INVALID_ARGUMENT,
                         "Size of affinity string must be between 1 and %d; affinity string must not be empty",
                         AFFINITY_MAX);
-}
-
-/* A number or an interval of them, from 1; moves *text behind it. */
-static OrtStatus *read_processors(const char **text)
-{
-    unsigned long ends[2] = { 0, 0 };
-    const char *at = *text;
-    for (int i = 0; i < 2; i++) {
-        char *end;
-        if (*at < '0' || *at > '9')
-            return sdx_ort_fail(ORT_FAIL, "Processor id must consist of only digits: %s", *text);
-        ends[i] = strtoul(at, &end, 10);
-        if (!ends[i]) return sdx_ort_fail(ORT_FAIL, "Processor id must start from 1: %s", *text);
-        at = end;
-        if (*at != '-') break;
-        at++;
-    }
-    if (ends[1] && ends[1] < ends[0]) return sdx_ort_fail(ORT_FAIL, "Invalid processor interval: %s", *text);
-    *text = at;
-    return NULL;
-}
-
-OrtStatus *sdx_ort_check_affinity(const char *text, int threads)
-{
-    int lists = 1;
-    if (!*text) return sdx_ort_fail(ORT_FAIL, "Affinity string must not be empty");
-    for (const char *at = text; *at;) {
-        OrtStatus *st = read_processors(&at);
-        if (st) return st;
-        if (*at && *at != ',' && *at != ';')
-            return sdx_ort_fail(ORT_FAIL, "Processor id must consist of only digits: %s", at);
-        if (*at == ';' && at[1]) lists++;
-        if (*at) at++;
-    }
-    if (lists == threads - 1) return NULL;
-    return sdx_ort_fail(ORT_FAIL,
-                        "Number of affinities does not equal to thread_pool_size minus one, affinities: %d, "
-                        "thread_pool_size: %d",
-                        lists, threads);
 }
 
 /* -- threads of the caller's --------------------------------------------------------------------------------------- */
@@ -110,10 +80,10 @@ static void join(void *user, void *thread)
 
 static void drop(void *user) { sdx_free(&sdx_alloc_default, user); }
 
-OrtStatus *sdx_ort_thread_pool(const OrtThreadFns *by, int threads, Pool **out)
+OrtStatus *sdx_ort_thread_pool(const OrtThreadFns *by, const char *affinity, int threads, Pool **out)
 {
     *out = NULL;
-    if (!by->create) return NULL;
+    if (!by->create) return affinity ? sdx_ort_affinity_pool(affinity, threads, out) : NULL;
     if (!by->join)
         return sdx_ort_fail(ORT_INVALID_ARGUMENT,
                             "a function that joins threads is needed beside one that creates them");

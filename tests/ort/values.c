@@ -395,7 +395,18 @@ static void own_threads(void)
     CHECK_INT(n_started, n_joined);
     ORT(ReleaseSessionOptions)(o);
     OrtThreadingOptions *t = NULL;
-    OrtEnv *shared = NULL;
+    OrtEnv *shared = NULL, *pinned = NULL;
+    ok(ORT(CreateThreadingOptions)(&t));
+    ok(ORT(SetGlobalIntraOpNumThreads)(t, 3));
+    ok(ORT(SetGlobalIntraOpThreadAffinity)(t, "1;1-2"));
+    ok(ORT(CreateEnvWithGlobalThreadPools)(2, "", t, &pinned));
+    ok(ORT(CreateSessionOptions)(&o));
+    ok(ORT(DisablePerSessionThreads)(o));
+    ORT(ReleaseSession)(session_with(scaling, o));
+    ORT(ReleaseSessionOptions)(o);
+    ORT(ReleaseEnv)(pinned);
+    ORT(ReleaseEnv)(env);
+    ORT(ReleaseThreadingOptions)(t);
     ok(ORT(CreateThreadingOptions)(&t));
     ok(ORT(SetGlobalIntraOpNumThreads)(t, 2));
     ok(ORT(SetGlobalCustomCreateThreadFn)(t, thread_create));
@@ -405,7 +416,6 @@ static void own_threads(void)
     ORT(ReleaseThreadingOptions)(t);
     CHECK_INT(n_started - n_joined, 1);
     ORT(ReleaseEnv)(shared);
-    ORT(ReleaseEnv)(env);
     CHECK_INT(n_started, n_joined);
 }
 
