@@ -37,6 +37,10 @@ function(sdx_objects target)
     list(FILTER cold_ops INCLUDE REGEX "/src/ops/(${cold})\\.c$")
     list(APPEND small ${cold_ops})
     set_source_files_properties(${small} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
+    # Between a custom operator's kernel and base/guard.c, which stops its exceptions, frames need unwind tables.
+    set(thrown ${ARGN})
+    list(FILTER thrown INCLUDE REGEX "/src/ort/custom_(op|run)\\.c$")
+    set_property(SOURCE ${thrown} APPEND PROPERTY COMPILE_OPTIONS -fexceptions)
     # clang's undefined-behaviour checks take many minutes on fully unrolled tiles. Their portable twins keep them.
     if(SDX_SANITIZE)
       set(tiles ${ARGN})
