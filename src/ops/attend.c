@@ -101,7 +101,8 @@ static void append_range(void *arg, int64_t from, int64_t to, int worker)
         if (k->dst != k->before && k->buffer) {
             memcpy(dst, (const char *)k->before + (size_t)(u * k->capacity) * row, (size_t)k->capacity * row);
         } else if (k->dst != k->before) {
-            if (past) memcpy(dst, (const char *)k->before + (size_t)(u * k->before_rows) * row, (size_t)past * row);
+            if (past && k->before)
+                memcpy(dst, (const char *)k->before + (size_t)(u * k->before_rows) * row, (size_t)past * row);
             memset(dst + (size_t)(past + fresh) * row, 0, (size_t)(k->capacity - past - fresh) * row);
         }
         dst += (size_t)past * row;

@@ -53,7 +53,7 @@ static inline AttnMat attn_mat(const void *p, bool flat, int64_t heads, int64_t 
  * is zero, or as in before when that is a `buffer` of the same capacity. dst may be before. */
 typedef struct KvAppend {
     void *dst;
-    const void *before; /* may be NULL when nothing is past */
+    const void *before; /* NULL: past rows are set by others, or there are none */
     AttnMat m;
     int64_t batches, heads, capacity, before_rows, past, fresh, size;
     const int64_t *pasts, *freshs; /* of each batch, in the place of past and fresh; NULL: alike. They fit capacity. */

@@ -79,6 +79,24 @@ OP_CASE(ms_causal_conv_output_alone, "y = " MS "CausalConvWithState (x, w)", IN(
 OP_CASE(ms_linear_state_alone,
         "\"\", s = " MS "LinearAttention <q_num_heads = 1, kv_num_heads = 1, update_rule = \"linear\"> (q, k, v)",
         IN("float[1,1,1] q {1}"), IN("float[1,1,1] k {3}"), IN("float[1,1,1] v {2}"), OUT("float[1,1,1,1] s {6}"))
+#define QUANT "k_quant_type = \"PER_TENSOR\", v_quant_type = \"PER_TENSOR\""
+/* Two halves of a byte: 4 bits and an offset of 8. */
+OP_CASE(ms_group_four_bits,
+        "y, pk, pv = " MS "GroupQueryAttention <num_heads = 1, kv_num_heads = 1, " QUANT "> "
+        "(q, k, v, ck, cv, n, t, \"\", \"\", \"\", \"\", \"\", ks, vs)",
+        IN("float[1,1,2] q {0, 0}"), IN("float[1,1,2] k {1, -9}"), IN("float[1,1,2] v {3.2, 1}"),
+        IN("uint8[1,1,1,1] ck {136}"), IN("uint8[1,1,1,1] cv {160}"), IN("int32[1] n {1}"), IN("int32[1] t {2}"),
+        IN("float[1] ks {1}"), IN("float[1] vs {0.5}"), OUT("float[1,1,2] y {-0.5, 1}"),
+        OUT("uint8[1,1,2,1] pk {136, 9}"), OUT("uint8[1,1,2,1] pv {160, 174}"))
+OP_FAILS(ms_group_codes_without_type, "y = " GROUP " (q, k, v, ck, cv, n, t)", SDX_INVALID_MODEL,
+         "k_quant_type NONE and v_quant_type NONE do not go with a past of type int8", IN("float[1,1,2] q {0, 0}"),
+         IN("float[1,1,1] k {1}"), IN("float[1,1,1] v {4}"), IN("int8[1,1,1,1] ck {0}"), IN("int8[1,1,1,1] cv {0}"),
+         IN("int32[1] n {1}"), IN("int32[1] t {2}"))
+OP_FAILS(ms_group_codes_without_scale,
+         "y = " MS "GroupQueryAttention <num_heads = 2, kv_num_heads = 1, " QUANT "> (q, k, v, ck, cv, n, t)",
+         SDX_INVALID_MODEL, "a cache of integers needs k_scale and v_scale", IN("float[1,1,2] q {0, 0}"),
+         IN("float[1,1,1] k {1}"), IN("float[1,1,1] v {4}"), IN("int8[1,1,1,1] ck {0}"), IN("int8[1,1,1,1] cv {0}"),
+         IN("int32[1] n {1}"), IN("int32[1] t {2}"))
 OP_FAILS(ms_group_negative, "y = " GROUP " (q, k, v, \"\", \"\", n, t)", SDX_RUN_FAILED,
          "row 0 of the batch has -6 keys", IN("float[1,1,2] q {0, 0}"), IN("float[1,1,1] k {1}"),
          IN("float[1,1,1] v {4}"), IN("int32[1] n {-7}"), IN("int32[1] t {1}"))
@@ -176,6 +194,9 @@ SUITE(attention_ms_test)
     RUN(ms_group_norm);
     RUN(ms_group_lengths);
     RUN(ms_group_negative);
+    RUN(ms_group_four_bits);
+    RUN(ms_group_codes_without_type);
+    RUN(ms_group_codes_without_scale);
     RUN(ms_group_absurd_total);
     RUN(ms_group_cache_alone);
     RUN(ms_causal_conv_output_alone);

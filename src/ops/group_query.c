@@ -4,7 +4,8 @@
  * head. Row b of the batch has total[b] keys in all, `fresh` of them new; so its first new row is at place
  * total[b] - fresh, but at 0 in a first prompt, whose padding lies at the right and gives results that mean nothing. The
  * capacity is that of the past, or the longest total when that is more. Before use, queries and new keys are normalised
- * (root mean square of each head) and rotated, if asked.
+ * (root mean square of each head) and rotated, if asked. A cache may hold integers: int8, or 4 bits and an offset of 8 in
+ * uint8, low half first, with a scale for all or for each channel of a head; new rows are rounded before they are used.
  *
  * SparseAttention sees of the causal keys those in the blocks of its layout, one for every heads' number modulo the
  * number of layouts, in compressed rows. */
@@ -56,6 +57,8 @@ typedef struct GroupAttrs {
 typedef struct GroupSizes {
     bool packed; /* keys and values follow the queries in one input */
     Dim batch, rows, past, size;
+    Dim width;   /* of a row of the cache */
+    DType cache; /* DT_FLOAT, DT_INT8, or DT_UINT8 for 4 bits */
 } GroupSizes;
 
 static bool has(const Infer *c, int i) { return i >= 0 && infer_has(c, i); }
@@ -70,9 +73,6 @@ static sdx_status attrs_check(const Infer *c, const GroupRoles *ro)
         return a->sparse_block_size > 0 && a->sparse_block_size <= INT32_MAX
                    ? SDX_OK
                    : sdx_infer_fail(c, "sparse_block_size is %lld", (long long)a->sparse_block_size);
-    if ((a->k_quant_type.n && !str_is(a->k_quant_type, "NONE")) ||
-        (a->v_quant_type.n && !str_is(a->v_quant_type, "NONE")))
-        return sdx_infer_fail(c, "a quantised cache is not supported");
     if (a->sliding_window_cache) return sdx_infer_fail(c, "sliding_window_cache is not supported");
     if (a->local_window_size < -1 || (a->local_window_size >= 0 && !a->causal))
         return sdx_infer_fail(c, "local_window_size is %lld with causal %lld", (long long)a->local_window_size,
@@ -84,10 +84,36 @@ static sdx_status attrs_check(const Infer *c, const GroupRoles *ro)
     return SDX_OK;
 }
 
+static bool is_quant_type(Str s) { return str_is(s, "PER_TENSOR") || str_is(s, "PER_CHANNEL"); }
+
+/* The type and width of the cache's rows, and what has to come with it. */
+static sdx_status cache_sizes(const Infer *c, const GroupRoles *ro, GroupSizes *z)
+{
+    const GroupAttrs *a = c->args;
+    DType d = has(c, ro->past_k) ? c->in[ro->past_k]->elem : DT_FLOAT;
+    z->cache = d == DT_INT8 || d == DT_UINT8 ? d : DT_FLOAT;
+    z->width = z->size;
+    if (ro->is_sparse) return SDX_OK;
+    bool integers = z->cache != DT_FLOAT, k = is_quant_type(a->k_quant_type), v = is_quant_type(a->v_quant_type);
+    if (k != integers || v != integers)
+        return sdx_infer_fail(c, "k_quant_type %.*s and v_quant_type %.*s do not go with a past of type %s",
+                              (int)a->k_quant_type.n, a->k_quant_type.p, (int)a->v_quant_type.n, a->v_quant_type.p,
+                              sdx_dtype_name(d));
+    if (!integers) return SDX_OK;
+    if (!has(c, ro->k_scale) || !has(c, ro->v_scale))
+        return sdx_infer_fail(c, "a cache of integers needs k_scale and v_scale");
+    int64_t bits = z->cache == DT_INT8 ? 8 : 4;
+    if (a->kv_cache_bit_width && a->kv_cache_bit_width != bits)
+        return sdx_infer_fail(c, "kv_cache_bit_width is %lld for a past of type %s", (long long)a->kv_cache_bit_width,
+                              sdx_dtype_name(d));
+    return bits == 4 ? sdx_infer_head_size(c, "a head of the cache", z->size, 2, &z->width) : SDX_OK;
+}
+
 static sdx_status group_sizes(const Infer *c, const GroupRoles *ro, GroupSizes *z)
 {
     const GroupAttrs *a = c->args;
-    *z = (GroupSizes){ !has(c, 1), SDX_DIM_UNKNOWN, SDX_DIM_UNKNOWN, SDX_DIM_UNKNOWN, SDX_DIM_UNKNOWN };
+    *z = (GroupSizes){ !has(c, 1),      SDX_DIM_UNKNOWN, SDX_DIM_UNKNOWN, SDX_DIM_UNKNOWN,
+                       SDX_DIM_UNKNOWN, SDX_DIM_UNKNOWN, DT_FLOAT };
     TRY(attrs_check(c, ro));
     TRY(infer_rank_between(c, 0, 3, 3, "the query"));
     if (has(c, 1) != has(c, 2)) return sdx_infer_fail(c, "key and value go together");
@@ -103,7 +129,8 @@ static sdx_status group_sizes(const Infer *c, const GroupRoles *ro, GroupSizes *
     TRY(sdx_infer_shape_is(c, 2, "the value", 3, want));
     if (has(c, ro->past_k) != has(c, ro->past_v)) return sdx_infer_fail(c, "past_key and past_value go together");
     z->past = !has(c, ro->past_k) ? 0 : pk && pk->rank == 4 ? pk->dims[2] : SDX_DIM_UNKNOWN;
-    Dim cache[4] = { z->batch, a->kv_num_heads, z->past, z->size };
+    TRY(cache_sizes(c, ro, z));
+    Dim cache[4] = { z->batch, a->kv_num_heads, z->past, z->width };
     TRY(sdx_infer_shape_is(c, ro->past_k, "past_key", 4, cache));
     TRY(sdx_infer_shape_is(c, ro->past_v, "past_value", 4, cache));
     const Shape *s = infer_shape(c, ro->lengths);
@@ -159,7 +186,7 @@ static sdx_status group_infer(Infer *c, const GroupRoles *ro)
     for (int o = 1; o <= 3; o++) {
         Dim *p = infer_out_rank(c, o, 4);
         p[0] = z.batch, p[1] = o == 3 ? a->num_heads : a->kv_num_heads, p[2] = o == 3 ? z.rows : keys;
-        p[3] = o == 3 ? longest : z.size;
+        p[3] = o == 3 ? longest : z.width;
     }
     for (int o = 1; o <= 2 && o < c->n_out; o++) c->out[o].elem = c->in[has(c, ro->past_k) ? ro->past_k : 0]->elem;
     return SDX_OK;
@@ -200,7 +227,8 @@ typedef struct GroupRun {
     void *block;
     int64_t *past, *fresh, *valid; /* of each row of the batch */
     float *q, *k, *v, *sink;
-    uint8_t *seen; /* SparseAttention: [batch, layouts, rows, total] */
+    void *present[2]; /* outputs; NULL: nobody asks */
+    uint8_t *seen;    /* SparseAttention: [batch, layouts, rows, total] */
     AttnMat qm, km, vm;
 } GroupRun;
 
@@ -350,10 +378,11 @@ static sdx_status group_memory(GroupRun *g)
         if (layouts < 1 || heads % layouts || input(g, g->ro->columns)->dims[0] != layouts)
             return sdx_run_fail(r, "%lld layouts do not go with %lld heads", (long long)layouts, (long long)heads);
     }
-    void *k = NULL, *v = NULL;
-    int64_t cache[4] = { z->batch, kv, g->capacity, z->size };
-    if (r->n_out > 1 && r->out[1]) TRY(sdx_run_output(r, 1, DT_FLOAT, 4, cache, &k));
-    if (r->n_out > 2 && r->out[2]) TRY(sdx_run_output(r, 2, DT_FLOAT, 4, cache, &v));
+    int64_t cache[4] = { z->batch, kv, g->capacity, z->width };
+    for (int o = 1; o <= 2; o++)
+        if (r->n_out > o && r->out[o]) TRY(sdx_run_output(r, o, z->cache, 4, cache, &g->present[o - 1]));
+    float *k = z->cache == DT_FLOAT ? g->present[0] : NULL, *v = z->cache == DT_FLOAT ? g->present[1] : NULL;
+    cache[3] = z->size;
     if (!sdx_shape_count(cache, 4, &n)) return sdx_run_fail(r, "the cache does not fit the address space");
 
     enum { PIECES = 7 };
@@ -382,8 +411,8 @@ static sdx_status group_memory(GroupRun *g)
     g->fresh = g->past + z->batch;
     g->valid = g->fresh + z->batch;
     g->q = (float *)(void *)(p + at[1]);
-    g->k = k ? k : (void *)(p + at[2]);
-    g->v = v ? v : (void *)(p + at[3]);
+    g->k = k ? k : (float *)(void *)(p + at[2]);
+    g->v = v ? v : (float *)(void *)(p + at[3]);
     g->sink = (float *)(void *)(p + at[4]);
     g->seen = (uint8_t *)p + at[5];
     memset(g->seen, 0, count[5][0] * count[5][1]);
@@ -396,7 +425,7 @@ static void gather(const GroupRun *g, AttnMat m, int64_t heads, int64_t capacity
 {
     bool cache = in_past >= 0;
     KvAppend k = { .dst = dst,
-                   .before = cache ? data_of(g, in_past) : NULL,
+                   .before = cache && g->z.cache == DT_FLOAT ? data_of(g, in_past) : NULL,
                    .m = m,
                    .batches = g->z.batch,
                    .heads = heads,
@@ -410,6 +439,86 @@ static void gather(const GroupRun *g, AttnMat m, int64_t heads, int64_t capacity
                    .esize = sizeof(float) };
     sdx_kv_append(g->r, &k);
 }
+
+/* -- caches of integers -------------------------------------------------------------------------------------------- */
+
+typedef struct CodesJob {
+    const GroupRun *g;
+    const uint8_t *past;
+    uint8_t *out;       /* NULL: nobody asks */
+    float *x;           /* [batch, kv_heads, capacity, size] */
+    const float *scale; /* one, or [kv_heads, size] */
+    bool one_scale;
+} CodesJob;
+
+static int64_t code_at(const uint8_t *row, int64_t d, bool four)
+{
+    return four ? (int64_t)(row[d / 2] >> d % 2 * 4 & 15) - 8 : (int64_t)(int8_t)row[d];
+}
+
+/* Codes of one row of floats, which become what the codes stand for. */
+static void row_round(float *x, uint8_t *row, const float *scale, bool one_scale, int64_t size, bool four)
+{
+    for (int64_t d = 0; d < size; d++) {
+        float s = scale[one_scale ? 0 : d], lo = four ? -8 : -128, hi = four ? 7 : 127, q = rintf(x[d] / s);
+        q = q > lo ? q < hi ? q : hi : lo; /* NaN becomes the lowest */
+        x[d] = q * s;
+        if (!row) continue;
+        unsigned code = (unsigned)((int)q + (four ? 8 : 0)) & (four ? 15 : 255);
+        row[four ? d / 2 : d] = (uint8_t)(four && d % 2 ? row[d / 2] | code << 4 : code);
+    }
+}
+
+static void past_range(void *arg, int64_t from, int64_t to, int worker)
+{
+    const CodesJob *j = arg;
+    const GroupRun *g = j->g;
+    int64_t size = g->z.size, width = g->z.width, heads = g->a->kv_num_heads;
+    for (int64_t u = from; u < to; u++) {
+        const float *scale = j->scale + (j->one_scale ? 0 : u % heads * size);
+        for (int64_t i = 0; i < g->past[u / heads]; i++)
+            for (int64_t d = 0; d < size; d++)
+                j->x[(u * g->capacity + i) * size + d] = (float)code_at(j->past + (u * g->z.past + i) * width, d,
+                                                                        width != size) *
+                                                         scale[j->one_scale ? 0 : d];
+    }
+}
+
+static void present_range(void *arg, int64_t from, int64_t to, int worker)
+{
+    const CodesJob *j = arg;
+    const GroupRun *g = j->g;
+    int64_t size = g->z.size, width = g->z.width, heads = g->a->kv_num_heads;
+    for (int64_t u = from; u < to; u++) {
+        const float *scale = j->scale + (j->one_scale ? 0 : u % heads * size);
+        int64_t past = g->past[u / heads], fresh = g->fresh[u / heads];
+        uint8_t *out = j->out ? j->out + u * g->capacity * width : NULL;
+        for (int64_t i = past; i < past + fresh; i++)
+            row_round(j->x + (u * g->capacity + i) * size, out ? out + i * width : NULL, scale, j->one_scale, size,
+                      width != size);
+        if (!out || j->out == j->past) continue;
+        if (past) memcpy(out, j->past + u * g->z.past * width, (size_t)(past * width));
+        memset(out + (past + fresh) * width, 0, (size_t)((g->capacity - past - fresh) * width));
+    }
+}
+
+static sdx_status codes_job(const GroupRun *g, bool is_value, CodesJob *j)
+{
+    const Tensor *scale = input(g, is_value ? g->ro->v_scale : g->ro->k_scale);
+    int64_t n = sdx_tensor_count(scale), channels = g->a->kv_num_heads * g->z.size;
+    j->one_scale = str_is(is_value ? g->a->v_quant_type : g->a->k_quant_type, "PER_TENSOR");
+    if (n != (j->one_scale ? 1 : channels))
+        return sdx_run_fail(g->r, "the scale of %s has %lld elements; it needs %lld", is_value ? "values" : "keys",
+                            (long long)n, j->one_scale ? 1LL : (long long)channels);
+    j->g = g;
+    j->past = data_of(g, is_value ? g->ro->past_v : g->ro->past_k);
+    j->out = g->present[is_value];
+    j->x = is_value ? g->v : g->k;
+    j->scale = scale->data;
+    return SDX_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
 
 static void find_operands(GroupRun *g)
 {
@@ -473,8 +582,15 @@ static sdx_status group_attend(GroupRun *g)
     gather(g, g->qm, a->heads, z->rows, -1, g->q);
     gather(g, g->km, a->kv_heads, g->capacity, g->ro->past_k, g->k);
     gather(g, g->vm, a->kv_heads, g->capacity, g->ro->past_v, g->v);
+    CodesJob codes[2];
+    int64_t units = z->batch * a->kv_heads, grain = grain_for(g->capacity * z->size);
+    for (int i = 0; i < 2 && z->cache != DT_FLOAT; i++) {
+        TRY(codes_job(g, i == 1, &codes[i]));
+        sdx_run_range(r, units, grain, past_range, &codes[i]);
+    }
     turn(g, g->q, a->heads, z->rows, false);
     turn(g, g->k, a->kv_heads, g->capacity, true);
+    for (int i = 0; i < 2 && z->cache != DT_FLOAT; i++) sdx_run_range(r, units, grain, present_range, &codes[i]);
     a->q = attn_mat(g->q, false, a->heads, z->rows, z->size);
     a->k = attn_mat(g->k, false, a->kv_heads, g->capacity, z->size);
     a->v = attn_mat(g->v, false, a->kv_heads, g->capacity, z->size);
@@ -550,7 +666,7 @@ static const AttrSpec sparse_attrs[] = {
 };
 
 #define TS_F32_16 (TS_F32 | TS_F16 | TS_BF16)
-static const OpVer group_vers[] = { { 1, { TS_F32_16, TS_F32_16 } }, { 0 } };
+static const OpVer group_vers[] = { { 1, { TS_F32_16, TS_F32_16 | TS_I8 | TS_U8 } }, { 0 } };
 
 #define GROUP_OP(Name, prefix, signature)                                                                              \
     static sdx_status prefix##_op_infer(Infer *c) { return group_infer(c, &prefix##_roles); }                          \
