@@ -60,7 +60,7 @@ const char *sdx_ort_GetBuildInfoString(void);
 OrtStatus *sdx_ort_EnableTelemetryEvents(const OrtEnv *env);
 OrtStatus *sdx_ort_DisableTelemetryEvents(const OrtEnv *env);
 OrtStatus *sdx_ort_SetLanguageProjection(const OrtEnv *env, int language);
-OrtStatus *sdx_ort_SetPerSessionThreadPoolCallbacks(OrtEnv *env, const void *config);
+OrtStatus *sdx_ort_SetPerSessionThreadPoolCallbacks(OrtEnv *env, const OrtThreadPoolCallbacksConfig *config);
 OrtStatus *sdx_ort_UpdateEnvWithCustomLogLevel(OrtEnv *env, int level);
 OrtStatus *sdx_ort_GetAvailableProviders(char ***out, int *n);
 OrtStatus *sdx_ort_ReleaseAvailableProviders(char **list, int n);

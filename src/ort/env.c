@@ -86,11 +86,21 @@ OrtStatus *sdx_ort_EnableTelemetryEvents(const OrtEnv *env) { return nothing_to_
 OrtStatus *sdx_ort_DisableTelemetryEvents(const OrtEnv *env) { return nothing_to_do(env); }
 OrtStatus *sdx_ort_SetLanguageProjection(const OrtEnv *env, int language) { return (void)language, nothing_to_do(env); }
 
-/* Threads of sessions report to nobody. */
-OrtStatus *sdx_ort_SetPerSessionThreadPoolCallbacks(OrtEnv *env, const void *config)
+/* Layout of the ABI, as far as it matters here. */
+struct OrtThreadPoolCallbacksConfig {
+    uint32_t version;
+    void *callbacks[4]; /* on enqueue, start, stop, abandon */
+};
+
+/* Workers take chunks from a region; there are no tasks whose steps could be told. */
+OrtStatus *sdx_ort_SetPerSessionThreadPoolCallbacks(OrtEnv *env, const OrtThreadPoolCallbacksConfig *config)
 {
-    (void)config;
-    return nothing_to_do(env);
+    if (!env) return sdx_ort_null("env");
+    for (int i = 0; config && i < 4; i++)
+        if (config->callbacks[i])
+            return sdx_ort_fail(ORT_NOT_IMPLEMENTED,
+                                "SetPerSessionThreadPoolCallbacks: threads do not report what they do");
+    return NULL;
 }
 
 OrtStatus *sdx_ort_UpdateEnvWithCustomLogLevel(OrtEnv *env, int level)

@@ -201,6 +201,7 @@ typedef struct OrtThreadingOptions {
     char *affinity; /* NULL: none */
 } OrtThreadingOptions;
 typedef struct OrtEnvCreationOptions OrtEnvCreationOptions;
+typedef struct OrtThreadPoolCallbacksConfig OrtThreadPoolCallbacksConfig;
 typedef struct OrtEpAssignedSubgraph OrtEpAssignedSubgraph;
 typedef struct OrtEpAssignedNode OrtEpAssignedNode;
 typedef struct OrtExternalInitializerInfo OrtExternalInitializerInfo;

@@ -18,7 +18,7 @@ OrtStatus *sdx_ort_CreateSessionFromArray(const OrtEnv *env, const void *data, s
     return sdx_ort_open(&(OrtOrigin){ .data = data, .nbytes = nbytes, .o = o }, out);
 }
 
-/* Packed weights are shared between the sessions of one model file anyway; a container has nothing to hold. */
+/* Packed weights are shared by all sessions that have the same weights; a container has nothing to hold. */
 OrtStatus *sdx_ort_CreatePrepackedWeightsContainer(OrtPrepackedWeightsContainer **out)
 {
     if (!out) return sdx_ort_null("out");
