@@ -666,6 +666,7 @@ static const AttrSpec sparse_attrs[] = {
 };
 
 #define TS_F32_16 (TS_F32 | TS_F16 | TS_BF16)
+static const OpVer sparse_vers[] = { { 1, { TS_F32_16 } }, { 0 } };
 static const OpVer group_vers[] = { { 1, { TS_F32_16, TS_F32_16 | TS_I8 | TS_U8 } }, { 0 } };
 
 #define GROUP_OP(Name, prefix, signature)                                                                              \
@@ -677,7 +678,7 @@ static const OpVer group_vers[] = { { 1, { TS_F32_16, TS_F32_16 | TS_I8 | TS_U8 
         .sig = signature,                                                                                              \
         .attrs = prefix##_attrs,                                                                                       \
         .attrs_size = sizeof(GroupAttrs),                                                                              \
-        .vers = group_vers,                                                                                            \
+        .vers = prefix##_vers,                                                                                         \
         .flags = OP_F32_MATH,                                                                                          \
         .infer = prefix##_op_infer,                                                                                    \
         .cpu = { prefix##_op_prepare, group_run },                                                                     \
