@@ -30,7 +30,7 @@ function(sdx_objects target)
     # Release code is -O2, but for size where speed is not asked: what runs once a session, operators that nobody
     # waits for, and the portable definitions of kernels, which machines with vectors only test against.
     set(small ${ARGN})
-    list(FILTER small INCLUDE REGEX "/src/(graph|onnx|opt|train|session|api|ort|tensor)/|/src/image/|/src/base/(module|regex|unicode)\\.c$|/src/ep/.*(qdq|layout|fuse|rewrites|prog|plan|place|plan_cache|cpu_ep|ep)\\.c$|/src/kern/.*(_c|reduce_types|map1_f64)\\.c$")
+    list(FILTER small INCLUDE REGEX "/src/(graph|onnx|opt|train|session|api|ort|tensor)/|/src/image/|/src/base/(module|regex|unicode)\\.c$|/src/ep/.*(qdq|layout|fuse|rewrites|prog|plan|place|plan_cache|cpu_ep|ep)\\.c$|/src/kern/.*(_c|reduce_types|reduce_avx2|reduce_avx512|map1_f64|map2_rare)\\.c$")
     file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/cold_ops.txt cold) # one name, or pattern, a line: files of src/ops
     list(JOIN cold "|" cold)
     set(cold_ops ${ARGN})

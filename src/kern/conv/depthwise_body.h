@@ -19,7 +19,7 @@ V_INLINE void dw_finish(const Depthwise *d, size_t row, size_t col, size_t c, vf
 {
     const Epilogue *e = d->epi;
     float *y = d->y + row * d->ldrow + col * d->ldy + c;
-    if (n < VW || e->add || !epilogue_is_simple(e)) {
+    if (n < VW || !epilogue_is_simple(e)) {
         float block[DW_COLS * VW];
         V_UNROLL for (int q = 0; q < t; q++) v_store(block + q * VW, acc[q]);
         epilogue_block(e, block, VW, y, d->ldy, row * d->out + col, c, (size_t)t, n);

@@ -111,13 +111,12 @@ V_INLINE void wino_output_tile(const WinoOutput *a, size_t h, size_t w, size_t c
     V_UNROLL for (int i = 0; i < O; i++) wino_out(y + i * WINO_IN, 1, z + i * O, 1);
     size_t rows = a->h - h < O ? a->h - h : O, cols = a->w - w < O ? a->w - w : O;
     if (n == VW && epilogue_is_simple(e)) {
-        vf32 bias = e->bias ? v_load(e->bias + c) : v_zero(), beta = v_set(e->beta);
+        vf32 bias = e->bias ? v_load(e->bias + c) : v_zero();
         vf32 lo = v_set(e->act == SDX_ACT_CLIP ? e->p0 : 0), hi = v_set(e->p1);
         V_UNROLL for (size_t i = 0; i < O; i++) V_UNROLL for (size_t j = 0; j < O; j++)
         {
             if (i >= rows || j >= cols) continue;
             vf32 v = e->bias ? v_add(z[i * O + j], bias) : z[i * O + j];
-            if (e->add) v = v_add(v, v_mul(v_load(e->add + ((h + i) * a->w + w + j) * e->ldadd + c), beta));
             if (e->act != SDX_ACT_NONE) v = v_max(lo, v);
             if (e->act == SDX_ACT_CLIP) v = v_min(hi, v);
             v_store(a->y + (h + i) * a->row + (w + j) * a->pixel + c, v);

@@ -104,7 +104,10 @@ V_INLINE vi32 narrow(vf32 x, const int m, const int e, const int bias, const int
     }
 #define STORE_F16(p, v, saturate) v_store_f16(p, v)
 
-/* Half has instructions of its own; the rest differ by constants. */
+/* Half has instructions of its own; the rest differ by constants. AVX-512 has its own code for what it gains much by. */
+#ifdef ISA_AVX512
+#define RARE_FORMAT(...)
+#endif
 #define FORMAT(name, code, m, e, bias, specials)                                                                       \
     V_INLINE vf32 load_##name(const code *p) { return widen(load_##code(p), m, e, bias, specials); }                   \
     V_INLINE void store_##name(code *p, vf32 x, bool saturate)                                                         \
@@ -121,6 +124,7 @@ WIDEN(f16, uint16_t, v_load_f16)
 NARROW(f16, uint16_t, STORE_F16)
 WIDEN(bf16, uint16_t, load_bf16)
 NARROW(bf16, uint16_t, store_bf16)
+#ifndef ISA_AVX512
 WIDEN(f8e4m3fn, uint8_t, load_f8e4m3fn)
 NARROW(f8e4m3fn, uint8_t, store_f8e4m3fn)
 WIDEN(f8e4m3fnuz, uint8_t, load_f8e4m3fnuz)
@@ -137,10 +141,14 @@ WIDEN(f6e2m3, uint8_t, load_f6e2m3)
 NARROW(f6e2m3, uint8_t, store_f6e2m3)
 WIDEN(f6e3m2, uint8_t, load_f6e3m2)
 NARROW(f6e3m2, uint8_t, store_f6e3m2)
+#endif
 
 void ISA(sdx_kern_init_convert)(Kern *k);
 void ISA(sdx_kern_init_convert)(Kern *k)
 {
+#ifdef ISA_AVX512
+#define RARE_FORMAT(...)
+#endif
 #define FORMAT(name, code, m, e, bias, specials)                                                                       \
     k->widen_f32[SDX_FORMAT_##name] = widen_##name;                                                                    \
     k->narrow_f32[SDX_FORMAT_##name] = narrow_##name;

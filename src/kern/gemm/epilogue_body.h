@@ -10,10 +10,10 @@
 /* Is the add done before the activation? */
 V_INLINE bool epilogue_adds_early(const Epilogue *e) { return e->add && !(e->add_last && e->act != SDX_ACT_NONE); }
 
-/* Bias per column, early add, clamp: what a tile does itself. */
+/* Bias per column, clamp: what a tile does itself. */
 V_INLINE bool epilogue_is_simple(const Epilogue *e)
 {
-    return e->alpha == 1 && !e->bias_by_row && e->act <= SDX_ACT_CLIP && (!e->add || epilogue_adds_early(e));
+    return e->alpha == 1 && !e->bias_by_row && e->act <= SDX_ACT_CLIP && !e->add;
 }
 
 /* Sums y of rows row.. and columns col.. to c. Overwrites y. In kern/gemm/epilogue_block_body.h. */

@@ -21,7 +21,7 @@ enum {
 #define TILE_EACH_ROW V_UNROLL for (int r = 0; r < mr; r++)
 #define TILE_AT(r) acc[(p * mr + (r)) * nv + j]
 
-/* The frequent epilogues, on registers: bias per column, an early add, clamps; every column exists. */
+/* The frequent epilogues, on registers: bias per column, clamps; every column exists. */
 V_INLINE void tile_finish(const GemmTile *t, size_t row, size_t panel, vf32 *acc, const int mr, const int np,
                           const int nv)
 {
@@ -33,12 +33,6 @@ V_INLINE void tile_finish(const GemmTile *t, size_t row, size_t panel, vf32 *acc
             vf32 bias = v_load(e->bias + col + p * TILE_NR + j * VW);
             TILE_EACH_ROW TILE_AT(r) = v_add(TILE_AT(r), bias);
         }
-    }
-    if (e->add) {
-        const float *add = e->add + row * e->ldadd + col;
-        vf32 beta = v_set(e->beta);
-        TILE_EACH_ROW TILE_EACH_COLUMN TILE_AT(r) = v_add(
-            TILE_AT(r), v_mul(v_load(add + r * e->ldadd + p * TILE_NR + j * VW), beta));
     }
     if (e->act == SDX_ACT_RELU) {
         TILE_EACH_COLUMN TILE_EACH_ROW TILE_AT(r) = v_relu(TILE_AT(r));

@@ -23,6 +23,9 @@
                 v_store_n(y + i, v, left);                                                                             \
         }                                                                                                              \
     }
+#ifdef ISA_AVX512 /* the others stay with AVX2's */
+#define RARE_MAP1(...)
+#endif
 #include "kern/map/map1.def"
 #undef MAP1
 
@@ -30,6 +33,9 @@ void ISA(sdx_kern_init_map1)(Kern *k);
 void ISA(sdx_kern_init_map1)(Kern *k)
 {
 #define MAP1(name, params, error, lo, hi) k->map1_f32[SDX_MAP1_##name] = ISA(map1_##name);
+#ifdef ISA_AVX512 /* the others stay with AVX2's */
+#define RARE_MAP1(...)
+#endif
 #include "kern/map/map1.def"
 #undef MAP1
 }

@@ -1,4 +1,4 @@
-/* kern/map/map2_types.c - the two-input maps of every type but f32: kern/map/map2_tmpl.h for each. */
+/* kern/map/map2_types.c - the two-input maps of the usual types but f32: kern/map/map2_tmpl.h for each. */
 #include "kern/kern.h"
 
 #include <math.h>
@@ -15,30 +15,9 @@
 #define T_FLOAT 1
 #include "kern/map/map2_tmpl.h"
 
-#define T int8_t
-#define UT uint32_t
-#define FN(name) name##_i8
-#define T_FLOAT 0
-#define T_SIGNED 1
-#include "kern/map/map2_tmpl.h"
-
 #define T uint8_t
 #define UT uint32_t
 #define FN(name) name##_u8
-#define T_FLOAT 0
-#define T_SIGNED 0
-#include "kern/map/map2_tmpl.h"
-
-#define T int16_t
-#define UT uint32_t
-#define FN(name) name##_i16
-#define T_FLOAT 0
-#define T_SIGNED 1
-#include "kern/map/map2_tmpl.h"
-
-#define T uint16_t
-#define UT uint32_t
-#define FN(name) name##_u16
 #define T_FLOAT 0
 #define T_SIGNED 0
 #include "kern/map/map2_tmpl.h"
@@ -50,25 +29,11 @@
 #define T_SIGNED 1
 #include "kern/map/map2_tmpl.h"
 
-#define T uint32_t
-#define UT uint32_t
-#define FN(name) name##_u32
-#define T_FLOAT 0
-#define T_SIGNED 0
-#include "kern/map/map2_tmpl.h"
-
 #define T int64_t
 #define UT uint64_t
 #define FN(name) name##_i64
 #define T_FLOAT 0
 #define T_SIGNED 1
-#include "kern/map/map2_tmpl.h"
-
-#define T uint64_t
-#define UT uint64_t
-#define FN(name) name##_u64
-#define T_FLOAT 0
-#define T_SIGNED 0
 #include "kern/map/map2_tmpl.h"
 
 #define LOGICAL(name, expr)                                                                                            \
@@ -94,9 +59,7 @@ void sdx_kern_init_map2_types_c(Kern *k)
 {
 #define SET(t, name) k->map2[SDX_K_##t][SDX_MAP2_##name] = name##_##t;
 #define SET_F(name) SET(f64, name)
-#define SET_I(name)                                                                                                    \
-    SET(i8, name)                                                                                                      \
-    SET(u8, name) SET(i16, name) SET(u16, name) SET(i32, name) SET(u32, name) SET(i64, name) SET(u64, name)
+#define SET_I(name) SET(u8, name) SET(i32, name) SET(i64, name)
 #define SET_N(name) SET_F(name) SET_I(name)
 #define SET_B(name) SET(u8, name)
 #define MAP2(name, types, result) SET_##types(name)
