@@ -10,6 +10,7 @@ libdir=$(cd "$1" && pwd) python=$2; shift 2
 lib=$libdir/libonnxruntime.so.1 models=$work/models
 
 go_version=v1.27.0 java_version=1.23.2 node_version=1.30.0 extensions_version=0.15.2 genai_version=0.18.0
+sherpa_version=1.13.8 vad_version=0.0.31
 
 has() { command -v "$1" >/dev/null 2>&1; }
 lacks() { has "$1" || { echo "skipped: no $1"; return 0; }; return 1; }
@@ -72,7 +73,7 @@ client_rust() {
 # The package's own library must find the same speech as ours.
 client_sherpa() {
   lacks npm && return; lacks espeak-ng && return
-  npm_packages sherpa-onnx-node sherpa-onnx-linux-x64 @ricky0123/vad-web
+  npm_packages sherpa-onnx-node@$sherpa_version sherpa-onnx-linux-x64@$sherpa_version @ricky0123/vad-web@$vad_version
   local model=$NODE_PATH/@ricky0123/vad-web/dist/silero_vad_v5.onnx
   espeak-ng -w $work/speech.wav "The quick brown fox jumps over the lazy dog. ... Hello."
   node $here/node/vad.js $model $work/speech.wav >$work/vad.want
