@@ -33,7 +33,7 @@ static PyObject *module_system(PyObject *self, PyObject *none)
                          (Py_ssize_t)info.l2_bytes, "l3_bytes", (Py_ssize_t)info.l3_bytes);
 }
 
-static PyObject *list_add(PyObject *list, PyObject *item)
+PyObject *sdx_py_list_add(PyObject *list, PyObject *item)
 {
     if (list && (!item || PyList_Append(list, item) < 0)) Py_CLEAR(list);
     Py_XDECREF(item);
@@ -43,13 +43,13 @@ static PyObject *list_add(PyObject *list, PyObject *item)
 static void add_operator(void *user, const char *domain, const char *name, const char *since)
 {
     PyObject **list = user;
-    if (*list) *list = list_add(*list, Py_BuildValue("(sss)", domain, name, since));
+    if (*list) *list = sdx_py_list_add(*list, Py_BuildValue("(sss)", domain, name, since));
 }
 
 static void add_rewrite(void *user, const char *name, sdx_level level, const char *text)
 {
     PyObject **list = user;
-    if (*list) *list = list_add(*list, Py_BuildValue("(sis)", name, (int)level, text));
+    if (*list) *list = sdx_py_list_add(*list, Py_BuildValue("(sis)", name, (int)level, text));
 }
 
 static PyObject *module_operators(PyObject *self, PyObject *none)

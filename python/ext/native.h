@@ -93,6 +93,9 @@ sdx_value *sdx_py_value_get(PyObject *obj);
  * Returns NULL. */
 PyObject *sdx_py_raise(const sdx_error *err, const char *where, PyObject *context);
 
+/* Appends item, whose reference it takes, and returns list; NULL, with list released, when either is NULL or that fails. */
+PyObject *sdx_py_list_add(PyObject *list, PyObject *item);
+
 /* -- Python objects to values, and back ------------------------------------------------------------------------------ */
 
 /* numpy.ndarray; imports NumPy on first use. Borrowed. */

@@ -298,20 +298,13 @@ static PyObject *port_tuple(const char *name, const sdx_type *t)
     return tuple;
 }
 
-static PyObject *list_add(PyObject *list, PyObject *item)
-{
-    if (list && (!item || PyList_Append(list, item) < 0)) Py_CLEAR(list);
-    Py_XDECREF(item);
-    return list;
-}
-
 static PyObject *session_inputs(PyObject *self, PyObject *none)
 {
     (void)none;
     const SessionObject *s = (SessionObject *)self;
     PyObject *list = PyList_New(0);
     for (Py_ssize_t i = 0; list && i < s->n_inputs; i++)
-        list = list_add(list, port_tuple(s->input_names[i], s->input_types[i]));
+        list = sdx_py_list_add(list, port_tuple(s->input_names[i], s->input_types[i]));
     return list;
 }
 
@@ -321,7 +314,7 @@ static PyObject *session_overridable(PyObject *self, PyObject *none)
     const SessionObject *s = (SessionObject *)self;
     PyObject *list = PyList_New(0);
     for (Py_ssize_t i = s->n_inputs; list && i < s->n_ports; i++)
-        list = list_add(list, port_tuple(s->input_names[i], s->input_types[i]));
+        list = sdx_py_list_add(list, port_tuple(s->input_names[i], s->input_types[i]));
     return list;
 }
 
@@ -331,7 +324,7 @@ static PyObject *session_outputs(PyObject *self, PyObject *none)
     const SessionObject *s = (SessionObject *)self;
     PyObject *list = PyList_New(0);
     for (Py_ssize_t i = 0; list && i < s->n_outputs; i++)
-        list = list_add(list, port_tuple(s->output_names[i], sdx_session_output_type(s->session, (size_t)i)));
+        list = sdx_py_list_add(list, port_tuple(s->output_names[i], sdx_session_output_type(s->session, (size_t)i)));
     return list;
 }
 
@@ -366,14 +359,14 @@ static void add_node(void *user, const sdx_node_info *n)
 {
     PyObject **list = user;
     if (*list)
-        *list = list_add(*list, Py_BuildValue("(ssssssss)", n->name, n->op_type, n->domain, n->provider, n->reason,
-                                              n->inputs, n->outputs, n->type));
+        *list = sdx_py_list_add(*list, Py_BuildValue("(ssssssss)", n->name, n->op_type, n->domain, n->provider,
+                                                     n->reason, n->inputs, n->outputs, n->type));
 }
 
 static void add_pair(void *user, const char *name, const char *detail)
 {
     PyObject **list = user;
-    if (*list) *list = list_add(*list, Py_BuildValue("(ss)", name, detail));
+    if (*list) *list = sdx_py_list_add(*list, Py_BuildValue("(ss)", name, detail));
 }
 
 /* [(name, op_type, domain, provider, reason, inputs, outputs, type)] of each node that runs */

@@ -193,6 +193,14 @@ static PyObject *value_items(PyObject *self, PyObject *none)
     return list;
 }
 
+static PyObject *dims_list(const sdx_value *v)
+{
+    int rank = sdx_value_rank(v);
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < rank; i++) list = sdx_py_list_add(list, PyLong_FromLongLong(sdx_value_dims(v)[i]));
+    return list;
+}
+
 /* (dense_shape, values, indices) of a sparse tensor */
 static PyObject *value_sparse_parts(PyObject *self, PyObject *none)
 {
@@ -203,12 +211,7 @@ static PyObject *value_sparse_parts(PyObject *self, PyObject *none)
         sdx_value_release(values);
         return sdx_py_raise(&err, "", NULL);
     }
-    int rank = sdx_value_rank(v);
-    PyObject *shape = PyList_New(rank);
-    for (int i = 0; shape && i < rank; i++) {
-        PyObject *n = PyLong_FromLongLong(sdx_value_dims(v)[i]);
-        if (!n || PyList_SetItem(shape, i, n) < 0) Py_CLEAR(shape);
-    }
+    PyObject *shape = dims_list(v);
     PyObject *a = sdx_py_from_value(values), *b = sdx_py_from_value(indices), *result = NULL;
     if (shape && a && b) result = PyTuple_Pack(3, shape, a, b);
     Py_XDECREF(shape);
@@ -259,14 +262,7 @@ static PyObject *value_dtype(PyObject *self, void *closure)
 static PyObject *value_dims(PyObject *self, void *closure)
 {
     (void)closure;
-    const sdx_value *v = ((ValueObject *)self)->value;
-    int rank = sdx_value_rank(v);
-    PyObject *list = PyList_New(rank);
-    for (int i = 0; list && i < rank; i++) {
-        PyObject *n = PyLong_FromLongLong(sdx_value_dims(v)[i]);
-        if (!n || PyList_SetItem(list, i, n) < 0) Py_CLEAR(list);
-    }
-    return list;
+    return dims_list(((ValueObject *)self)->value);
 }
 
 static PyObject *value_address(PyObject *self, void *closure)

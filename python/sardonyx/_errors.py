@@ -33,12 +33,6 @@ ModelLoadCanceled = _class("ModelLoadCanceled", 12, "MODEL_LOAD_CANCELED")
 ModelRequiresCompilation = _class("ModelRequiresCompilation", 13, "MODEL_REQUIRES_COMPILATION")
 NotFound = _class("NotFound", 14, "NOT_FOUND")
 
-NAMES = [
-    "Fail", "InvalidArgument", "NoSuchFile", "NoModel", "EngineError", "RuntimeException", "InvalidProtobuf",
-    "ModelLoaded", "NotImplemented", "InvalidGraph", "EPFail", "ModelLoadCanceled", "ModelRequiresCompilation",
-    "NotFound",
-]  # fmt: skip
-
 # sdx_status
 _INVALID_ARGUMENT, _INVALID_MODEL, _UNSUPPORTED, _OUT_OF_MEMORY, _IO, _NOT_FOUND, _CANCELLED = range(1, 8)
 _RUN_FAILED, _INTERNAL = 12, 13

@@ -9,7 +9,7 @@ import warnings
 from . import _native, _providers
 from ._errors import Fail, ModelLoadCanceled, make
 from ._options import SessionOptions
-from ._values import IOBinding, OrtValue, OrtValueVector
+from ._values import IOBinding, OrtValue
 
 
 class NodeArg:
@@ -362,6 +362,3 @@ def _options_of_model(sess: _native.Session) -> SessionOptions | None:
         if hasattr(SessionOptions, name):
             setattr(options, name, value)
     return options
-
-
-__all__ = ["InferenceSession", "ModelMetadata", "NodeArg", "OrtValueVector"]
