@@ -97,6 +97,20 @@ OP_FAILS(ms_group_codes_without_scale,
          SDX_INVALID_MODEL, "a cache of integers needs k_scale and v_scale", IN("float[1,1,2] q {0, 0}"),
          IN("float[1,1,1] k {1}"), IN("float[1,1,1] v {4}"), IN("int8[1,1,1,1] ck {0}"), IN("int8[1,1,1,1] cv {0}"),
          IN("int32[1] n {1}"), IN("int32[1] t {2}"))
+/* A window of two in a cache of three, which drops two rows at once: 3 keys, then 4, of which the last 2 stay. */
+OP_CASE(ms_group_sliding,
+        "y, pk, pv = " MS "GroupQueryAttention <num_heads = 1, kv_num_heads = 1, local_window_size = 2, "
+        "sliding_window_cache = 1> (q, k, v, ck, cv, n, t)",
+        IN("float[1,1,2] q {0, 0}"), IN("float[1,1,2] k {4, 4}"), IN("float[1,1,2] v {8, 9}"),
+        IN("float[1,1,3,2] ck {1, 1, 2, 2, 3, 3}"), IN("float[1,1,3,2] cv {5, 5, 6, 6, 7, 7}"), IN("int32[1] n {3}"),
+        IN("int32[1] t {4}"), OUT("float[1,1,2] y {7.5, 8}"), OUT("float[1,1,3,2] pk {3, 3, 4, 4, 0, 0}"),
+        OUT("float[1,1,3,2] pv {7, 7, 8, 9, 0, 0}"))
+OP_FAILS(ms_group_sliding_too_short,
+         "y = " MS "GroupQueryAttention <num_heads = 1, kv_num_heads = 1, local_window_size = 2, "
+         "sliding_window_cache = 1> (q, k, v, ck, cv, n, t)",
+         SDX_RUN_FAILED, "the sliding cache has 1 rows, the window 2", IN("float[1,1,1] q {0}"),
+         IN("float[1,1,1] k {4}"), IN("float[1,1,1] v {8}"), IN("float[1,1,1,1] ck {1}"), IN("float[1,1,1,1] cv {5}"),
+         IN("int32[1] n {3}"), IN("int32[1] t {4}"))
 OP_FAILS(ms_group_negative, "y = " GROUP " (q, k, v, \"\", \"\", n, t)", SDX_RUN_FAILED,
          "row 0 of the batch has -6 keys", IN("float[1,1,2] q {0, 0}"), IN("float[1,1,1] k {1}"),
          IN("float[1,1,1] v {4}"), IN("int32[1] n {-7}"), IN("int32[1] t {1}"))
@@ -194,6 +208,8 @@ SUITE(attention_ms_test)
     RUN(ms_group_norm);
     RUN(ms_group_lengths);
     RUN(ms_group_negative);
+    RUN(ms_group_sliding);
+    RUN(ms_group_sliding_too_short);
     RUN(ms_group_four_bits);
     RUN(ms_group_codes_without_type);
     RUN(ms_group_codes_without_scale);

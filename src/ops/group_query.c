@@ -6,6 +6,7 @@
  * capacity is that of the past, or the longest total when that is more. Before use, queries and new keys are normalised
  * (root mean square of each head) and rotated, if asked. A cache may hold integers: int8, or 4 bits and an offset of 8 in
  * uint8, low half first, with a scale for all or for each channel of a head; new rows are rounded before they are used.
+ * A sliding cache keeps at its beginning the last rows alone, at least a window of them (resident).
  *
  * SparseAttention sees of the causal keys those in the blocks of its layout, one for every heads' number modulo the
  * number of layouts, in compressed rows. */
@@ -73,7 +74,9 @@ static sdx_status attrs_check(const Infer *c, const GroupRoles *ro)
         return a->sparse_block_size > 0 && a->sparse_block_size <= INT32_MAX
                    ? SDX_OK
                    : sdx_infer_fail(c, "sparse_block_size is %lld", (long long)a->sparse_block_size);
-    if (a->sliding_window_cache) return sdx_infer_fail(c, "sliding_window_cache is not supported");
+    if (a->sliding_window_cache && (a->local_window_size < 1 || !has(c, ro->past_k) || has(c, ro->add) || a->qk_output))
+        return sdx_infer_fail(c, "sliding_window_cache needs a local_window_size and a past, and takes neither "
+                                 "attention_bias nor qk_output");
     if (a->local_window_size < -1 || (a->local_window_size >= 0 && !a->causal))
         return sdx_infer_fail(c, "local_window_size is %lld with causal %lld", (long long)a->local_window_size,
                               (long long)a->causal);
@@ -100,6 +103,7 @@ static sdx_status cache_sizes(const Infer *c, const GroupRoles *ro, GroupSizes *
                               (int)a->k_quant_type.n, a->k_quant_type.p, (int)a->v_quant_type.n, a->v_quant_type.p,
                               sdx_dtype_name(d));
     if (!integers) return SDX_OK;
+    if (a->sliding_window_cache) return sdx_infer_fail(c, "a sliding cache of integers is not supported");
     if (!has(c, ro->k_scale) || !has(c, ro->v_scale))
         return sdx_infer_fail(c, "a cache of integers needs k_scale and v_scale");
     int64_t bits = z->cache == DT_INT8 ? 8 : 4;
@@ -181,7 +185,7 @@ static sdx_status group_infer(Infer *c, const GroupRoles *ro)
     if (!ro->is_sparse) {
         DimVal v = sdx_infer_ints(c, ro->total, &total) && total.n == 1 ? total.v[0] : sdx_dimval_unknown();
         longest = sdx_dim_of(v);
-        keys = sdx_dim_of(sdx_dimval_max(c->syms, v, sdx_dimval_of(z.past)));
+        keys = a->sliding_window_cache ? z.past : sdx_dim_of(sdx_dimval_max(c->syms, v, sdx_dimval_of(z.past)));
     }
     for (int o = 1; o <= 3; o++) {
         Dim *p = infer_out_rank(c, o, 4);
@@ -222,10 +226,11 @@ typedef struct GroupRun {
     const GroupAttrs *a;
     GroupSizes z;
     int64_t total, capacity; /* the longest row of the batch; rows of the cache */
+    int64_t room;            /* rows of the floats that are worked on: more than those of a sliding cache */
     bool first;              /* prompt */
     Attend s;
     void *block;
-    int64_t *past, *fresh, *valid; /* of each row of the batch */
+    int64_t *past, *fresh, *valid, *gone; /* of each row of the batch; gone: keys that slid out before this run */
     float *q, *k, *v, *sink;
     void *present[2]; /* outputs; NULL: nobody asks */
     uint8_t *seen;    /* SparseAttention: [batch, layouts, rows, total] */
@@ -240,13 +245,26 @@ static sdx_status group_total(GroupRun *g)
     const Tensor *t = input(g, g->ro->total);
     g->total = sdx_tensor_count(t) == 1 ? sdx_tensor_get_int(t, 0) : -1;
     if (g->total < 0) return sdx_run_fail(g->r, "total_sequence_length is not one number from 0 up");
+    bool slides = g->a->sliding_window_cache != 0;
+    if (slides && g->z.past < g->a->local_window_size)
+        return sdx_run_fail(g->r, "the sliding cache has %lld rows, the window %lld", (long long)g->z.past,
+                            (long long)g->a->local_window_size);
     /* Before memory is taken: no row of the batch can be longer than this. */
-    if (!input(g, g->ro->fresh) && g->total > g->z.past + g->z.rows)
+    if (!slides && !input(g, g->ro->fresh) && g->total > g->z.past + g->z.rows)
         return sdx_run_fail(g->r, "total_sequence_length is %lld; there are %lld past rows and %lld new ones",
                             (long long)g->total, (long long)g->z.past, (long long)g->z.rows);
     g->first = g->total == g->z.rows;
-    g->capacity = g->ro->is_sparse || g->z.past > g->total ? g->z.past : g->total;
+    g->capacity = g->ro->is_sparse || slides || g->z.past > g->total ? g->z.past : g->total;
+    if (!sdx_add_i64(&g->room, g->capacity, slides ? g->z.rows : 0))
+        return sdx_run_fail(g->r, "the cache does not fit the address space");
     return SDX_OK;
+}
+
+/* Of `all` keys, how many a sliding cache holds: it drops `capacity - window + 1` at once. */
+static int64_t resident(const GroupRun *g, int64_t all)
+{
+    int64_t most = g->z.past, drop = most - g->a->local_window_size + 1;
+    return all <= most ? all : all - (all - most + drop - 1) / drop * drop;
 }
 
 /* Rows of each batch: how many were there, how many are new, how many there are. */
@@ -257,15 +275,18 @@ static sdx_status group_lengths(GroupRun *g)
         int64_t all = (int64_t)lengths[b] + (g->ro->is_sparse ? 0 : 1);
         int64_t n = g->first && !fresh && all < g->z.rows ? all : g->z.rows;
         if (fresh) n = fresh[b];
-        if (all < 1 || all > g->capacity || all > g->total || n < 0 || n > all || n > g->z.rows || all - n > g->z.past)
+        bool fits = all >= 1 && all <= g->total && n >= 0 && n <= all && n <= g->z.rows;
+        if (!g->a->sliding_window_cache) fits = fits && all <= g->capacity && all - n <= g->z.past;
+        if (!fits)
             return sdx_run_fail(g->r,
                                 "row %lld of the batch has %lld keys, %lld of them new; there are %lld rows, %lld past "
                                 "ones, and total_sequence_length is %lld",
                                 (long long)b, (long long)all, (long long)n, (long long)g->z.rows, (long long)g->z.past,
                                 (long long)g->total);
-        g->past[b] = all - n;
+        g->past[b] = g->a->sliding_window_cache ? resident(g, all - n) : all - n;
         g->fresh[b] = n;
-        g->valid[b] = all;
+        g->valid[b] = g->past[b] + n;
+        g->gone[b] = all - g->valid[b];
     }
     return SDX_OK;
 }
@@ -274,7 +295,7 @@ static sdx_status group_lengths(GroupRun *g)
 static int64_t place_of(const GroupRun *g, int64_t b, int64_t i)
 {
     const int64_t *ids = data_of(g, g->ro->ids);
-    if (!ids) return g->past[b] + i;
+    if (!ids) return g->gone[b] + g->past[b] + i;
     return g->first ? ids[0] + i : ids[b * g->z.rows + i];
 }
 
@@ -381,7 +402,9 @@ static sdx_status group_memory(GroupRun *g)
     int64_t cache[4] = { z->batch, kv, g->capacity, z->width };
     for (int o = 1; o <= 2; o++)
         if (r->n_out > o && r->out[o]) TRY(sdx_run_output(r, o, z->cache, 4, cache, &g->present[o - 1]));
-    float *k = z->cache == DT_FLOAT ? g->present[0] : NULL, *v = z->cache == DT_FLOAT ? g->present[1] : NULL;
+    bool apart = z->cache != DT_FLOAT || g->room != g->capacity; /* from the outputs */
+    float *k = apart ? NULL : g->present[0], *v = apart ? NULL : g->present[1];
+    cache[2] = g->room;
     cache[3] = z->size;
     if (!sdx_shape_count(cache, 4, &n)) return sdx_run_fail(r, "the cache does not fit the address space");
 
@@ -390,7 +413,7 @@ static sdx_status group_memory(GroupRun *g)
     if (!sdx_attend_scratch(&g->s, sdx_pool_threads(r->pool), &attend))
         return sdx_run_fail(r, "its working memory does not fit the address space");
     const size_t count[PIECES][2] = {
-        { (size_t)z->batch, 3 * sizeof(int64_t) },
+        { (size_t)z->batch, 4 * sizeof(int64_t) },
         { (size_t)(z->batch * heads * z->rows * z->size), sizeof(float) },
         { k ? 0 : (size_t)n, sizeof(float) },
         { v ? 0 : (size_t)n, sizeof(float) },
@@ -410,6 +433,7 @@ static sdx_status group_memory(GroupRun *g)
     g->past = (int64_t *)(void *)p;
     g->fresh = g->past + z->batch;
     g->valid = g->fresh + z->batch;
+    g->gone = g->valid + z->batch;
     g->q = (float *)(void *)(p + at[1]);
     g->k = k ? k : (float *)(void *)(p + at[2]);
     g->v = v ? v : (float *)(void *)(p + at[3]);
@@ -478,9 +502,9 @@ static void past_range(void *arg, int64_t from, int64_t to, int worker)
         const float *scale = j->scale + (j->one_scale ? 0 : u % heads * size);
         for (int64_t i = 0; i < g->past[u / heads]; i++)
             for (int64_t d = 0; d < size; d++)
-                j->x[(u * g->capacity + i) * size + d] = (float)code_at(j->past + (u * g->z.past + i) * width, d,
-                                                                        width != size) *
-                                                         scale[j->one_scale ? 0 : d];
+                j->x[(u * g->room + i) * size + d] = (float)code_at(j->past + (u * g->z.past + i) * width, d,
+                                                                    width != size) *
+                                                     scale[j->one_scale ? 0 : d];
     }
 }
 
@@ -494,7 +518,7 @@ static void present_range(void *arg, int64_t from, int64_t to, int worker)
         int64_t past = g->past[u / heads], fresh = g->fresh[u / heads];
         uint8_t *out = j->out ? j->out + u * g->capacity * width : NULL;
         for (int64_t i = past; i < past + fresh; i++)
-            row_round(j->x + (u * g->capacity + i) * size, out ? out + i * width : NULL, scale, j->one_scale, size,
+            row_round(j->x + (u * g->room + i) * size, out ? out + i * width : NULL, scale, j->one_scale, size,
                       width != size);
         if (!out || j->out == j->past) continue;
         if (past) memcpy(out, j->past + u * g->z.past * width, (size_t)(past * width));
@@ -518,7 +542,23 @@ static sdx_status codes_job(const GroupRun *g, bool is_value, CodesJob *j)
     return SDX_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------------------------ */
+/* -- one run ------------------------------------------------------------------------------------------------------- */
+
+/* The last rows of one head to the sliding cache. */
+static void slide_range(void *arg, int64_t from, int64_t to, int worker)
+{
+    const GroupRun *g = arg;
+    int64_t heads = g->a->kv_num_heads, each = g->capacity * g->z.size;
+    for (int64_t u = from; u < to; u++) {
+        int64_t b = u / heads, all = g->gone[b] + g->valid[b], n = resident(g, all) * g->z.size;
+        for (int i = 0; i < 2; i++) {
+            float *y = g->present[i] ? (float *)g->present[i] + u * each : NULL;
+            const float *x = (i ? g->v : g->k) + (u * g->room + g->valid[b]) * g->z.size - n;
+            if (y && n) memcpy(y, x, (size_t)n * sizeof *y);
+            if (y && each > n) memset(y + n, 0, (size_t)(each - n) * sizeof *y);
+        }
+    }
+}
 
 static void find_operands(GroupRun *g)
 {
@@ -580,8 +620,8 @@ static sdx_status group_attend(GroupRun *g)
         TRY(sdx_run_output(r, 3, DT_FLOAT, 4, (int64_t[]){ z->batch, a->heads, z->rows, g->total }, &a->qk));
     find_operands(g);
     gather(g, g->qm, a->heads, z->rows, -1, g->q);
-    gather(g, g->km, a->kv_heads, g->capacity, g->ro->past_k, g->k);
-    gather(g, g->vm, a->kv_heads, g->capacity, g->ro->past_v, g->v);
+    gather(g, g->km, a->kv_heads, g->room, g->ro->past_k, g->k);
+    gather(g, g->vm, a->kv_heads, g->room, g->ro->past_v, g->v);
     CodesJob codes[2];
     int64_t units = z->batch * a->kv_heads, grain = grain_for(g->capacity * z->size);
     for (int i = 0; i < 2 && z->cache != DT_FLOAT; i++) {
@@ -589,11 +629,12 @@ static sdx_status group_attend(GroupRun *g)
         sdx_run_range(r, units, grain, past_range, &codes[i]);
     }
     turn(g, g->q, a->heads, z->rows, false);
-    turn(g, g->k, a->kv_heads, g->capacity, true);
+    turn(g, g->k, a->kv_heads, g->room, true);
     for (int i = 0; i < 2 && z->cache != DT_FLOAT; i++) sdx_run_range(r, units, grain, present_range, &codes[i]);
+    if (g->a->sliding_window_cache) sdx_run_range(r, units, grain, slide_range, g);
     a->q = attn_mat(g->q, false, a->heads, z->rows, z->size);
-    a->k = attn_mat(g->k, false, a->kv_heads, g->capacity, z->size);
-    a->v = attn_mat(g->v, false, a->kv_heads, g->capacity, z->size);
+    a->k = attn_mat(g->k, false, a->kv_heads, g->room, z->size);
+    a->v = attn_mat(g->v, false, a->kv_heads, g->room, z->size);
     a->y = attn_mat(y, true, a->heads, z->rows, z->size);
     a->offset = g->past;
     a->valid = g->valid;
@@ -613,7 +654,7 @@ static sdx_status group_run(Run *r)
                     .heads = g.a->num_heads,
                     .kv_heads = g.a->kv_num_heads,
                     .rows = g.z.rows,
-                    .keys = g.total,
+                    .keys = g.a->sliding_window_cache ? g.room : g.total,
                     .size = g.z.size,
                     .v_size = g.z.size,
                     .scale = g.a->scale != 0 ? (double)g.a->scale
