@@ -30,13 +30,19 @@ function(sdx_objects target)
     # Release code is -O2, but for size where speed is not asked: what runs once a session, operators that nobody
     # waits for, and the portable definitions of kernels, which machines with vectors only test against.
     set(small ${ARGN})
-    list(FILTER small INCLUDE REGEX "/src/(graph|onnx|opt|train|session|api|ort|tensor)/|/src/image/|/src/base/(module|regex|unicode)\\.c$|/src/ep/.*(qdq|layout|fuse|rewrites|prog|plan|place|plan_cache|cpu_ep|ep)\\.c$|/src/kern/.*(_c|reduce_types|reduce_avx2|reduce_avx512|map1_f64|map2_rare)\\.c$")
+    list(FILTER small INCLUDE REGEX "/src/(graph|onnx|opt|train|session|api|ort|tensor)/|/src/image/|/src/base/(module|regex|unicode)\\.c$|/src/ep/.*(qdq|layout|fuse|rewrites|prog|plan|place|plan_cache|cpu_ep|ep)\\.c$|/src/kern/.*(_c|reduce_types|reduce_avx2|reduce_avx512|map1_f64|map2_rare|pick|bits)\\.c$")
     file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/cold_ops.txt cold) # one name, or pattern, a line: files of src/ops
     list(JOIN cold "|" cold)
     set(cold_ops ${ARGN})
     list(FILTER cold_ops INCLUDE REGEX "/src/ops/(${cold})\\.c$")
     list(APPEND small ${cold_ops})
     set_source_files_properties(${small} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
+    # Two-input maps of all types: what a vector leaves over goes one by one, not in half vectors again.
+    set(maps ${ARGN})
+    list(FILTER maps INCLUDE REGEX "/src/kern/map/map2_types\\.c$")
+    if(maps AND CMAKE_C_COMPILER_ID STREQUAL GNU)
+      set_source_files_properties(${maps} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:--param=vect-epilogues-nomask=0>")
+    endif()
     # Between a custom operator's kernel and base/guard.c, which stops its exceptions, frames need unwind tables.
     set(thrown ${ARGN})
     list(FILTER thrown INCLUDE REGEX "/src/ort/custom_(op|run)\\.c$")

@@ -99,14 +99,15 @@ typedef void TileFn(const GemmTile *t, size_t row, size_t panel, const float *b_
         tile_run(t, row, panel, b_next, y, y_panel, mr, np, nv, ahead);                                                \
     }
 
-/* The includer lists the row counts: TILE_ROWS(X) X(1) X(2) ... X(TILE_MR). */
-#define TILE_WHOLE(mr) TILE_FN(tile_whole, mr, 1, TILE_NV, false)
-#define TILE_WHOLE_NAME(mr) tile_whole_##mr,
-TILE_ROWS(TILE_WHOLE)
-static TileFn *const tile_whole[] = { TILE_ROWS(TILE_WHOLE_NAME) };
+/* As most are: all rows, nothing to fetch. */
+static void tile_whole(const GemmTile *t, size_t row, size_t panel, const float *b_next, float *y, size_t y_panel)
+{
+    (void)b_next;
+    tile_run(t, row, panel, NULL, y, y_panel, TILE_MR, 1, TILE_NV, false);
+}
 
 /* For the first panel, which meets its rows of A uncached, and where weights stream: the next panel arrives while this
- * one is used. */
+ * one is used. The includer lists the row counts: TILE_ROWS(X) X(1) X(2) ... X(TILE_MR). */
 #define TILE_AHEAD_FN(mr) TILE_FN(tile_ahead, mr, 1, TILE_NV, true)
 #define TILE_AHEAD_NAME(mr) tile_ahead_##mr,
 TILE_ROWS(TILE_AHEAD_FN)
@@ -165,12 +166,11 @@ void ISA(sdx_gemm_f32_tile)(const GemmTile *t)
         for (size_t i = 0, row = 0, mr; i < blocks; i++, row += mr) {
             mr = t->rows - row;
             if (blocks - i > 1) mr = (mr + blocks - i - 1) / (blocks - i); /* near-equal: 29 = 10 + 10 + 9 */
-            TileFn *fn = tile_whole[mr - 1];
-            if (half)
-                fn = tile_half[mr - 1];
-            else if (b_next || (p == 0 && !t->cached && i + 1 < blocks))
-                fn = tile_ahead[mr - 1];
-            tile_call(t, fn, row, mr, p, 1, b_next, half ? TILE_NR / 2 : TILE_NR);
+            bool fetches = b_next || (p == 0 && !t->cached && i + 1 < blocks);
+            TileFn *fn = half ? tile_half[mr - 1] : fetches || mr < TILE_MR ? tile_ahead[mr - 1] : tile_whole;
+            /* Lower tiles have no form that fetches nothing: they fetch what is there, their own panel. */
+            const float *later = fetches || half ? b_next : t->b + p * t->b_panel;
+            tile_call(t, fn, row, mr, p, 1, later, half ? TILE_NR / 2 : TILE_NR);
             if (b_next) b_next += t->nseg * t->seglen * t->b_step;
         }
     }
