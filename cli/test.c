@@ -84,6 +84,7 @@ typedef struct CaseRun {
     const TestCase *c;
     const sdx_session_options *options;
     Tolerance tol;
+    int64_t timeout_ns;
     char *data; /* data.json, or NULL */
     sdx_session *session;
     Difference diff;
@@ -244,6 +245,7 @@ static sdx_status read_outputs(CaseRun *r, const char *dir, Feeds *f)
 static bool run_and_compare(CaseRun *r, Feeds *f)
 {
     sdx_run_options ro = SDX_RUN_OPTIONS_INIT;
+    ro.timeout_ns = r->timeout_ns;
     sdx_status st = sdx_session_run(r->session, f->in_names, (const sdx_value *const *)f->in, f->n_in, f->out_names,
                                     f->out, f->n_out, &ro, &r->err);
     if (st != SDX_OK) return false;
@@ -312,6 +314,8 @@ static bool run_case(CaseRun *r, const Args *a)
     return ok;
 }
 
+static int64_t case_ns(const Args *a) { return args_int(a, "timeout", 120, 1) * 1000000000; }
+
 /* What a child sends back. */
 typedef struct Verdict {
     int32_t ok, code;
@@ -322,6 +326,7 @@ typedef struct Verdict {
 static void child_main(const TestCase *c, const sdx_session_options *o, const Args *a, int fd)
 {
     CaseRun r = { .c = c, .options = o, .tol = c->tol };
+    r.timeout_ns = case_ns(a) / 10 * 9; /* before the child is ended for being late */
     Verdict v = { 0 };
     int64_t start = cli_now_ns();
     v.ok = run_case(&r, a);
@@ -356,7 +361,7 @@ static bool child_start(Child *c, CaseList *list, size_t index, const sdx_sessio
     }
     close(fds[1]);
     if (pid < 0) close(fds[0]);
-    *c = (Child){ pid, fds[0], index, cli_now_ns() + args_int(a, "timeout", 120, 1) * 1000000000 };
+    *c = (Child){ pid, fds[0], index, cli_now_ns() + case_ns(a) };
     return pid > 0;
 }
 
@@ -364,8 +369,10 @@ static void child_finish(Child *c, TestCase *t)
 {
     Verdict v;
     int status = 0;
-    bool told = read(c->fd, &v, sizeof v) == (ssize_t)sizeof v, late = !told && cli_now_ns() >= c->deadline_ns;
+    struct pollfd news = { c->fd, POLLIN, 0 };
+    bool late = cli_now_ns() >= c->deadline_ns && poll(&news, 1, 0) == 0;
     if (late) kill(c->pid, SIGKILL);
+    bool told = read(c->fd, &v, sizeof v) == (ssize_t)sizeof v;
     close(c->fd);
     while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR) {}
     bool clean = WIFEXITED(status) && WEXITSTATUS(status) == 0;

@@ -100,6 +100,14 @@ def gelu(c):
     return Case([c.x(0, 2, 3)], want=lambda x: [f64(x) * 0.5 * (1 + erf(f64(x) / math.sqrt(2)))], why="the evaluator's error function has 7 digits")
 
 
+@recipe("Shrink")
+def shrink(c):
+    x = c.x(0, 2, 3)
+    if "int" in c.elem(0):
+        return Case([x], want=[x], why="the evaluator takes 64-bit integers through double")
+    return Case([x], {"lambd": 1.5, "bias": 0.5})
+
+
 @recipe("Erf")
 def erf(c):
     return Case([c.x(0, 2, 3)], want=lambda x: [np.vectorize(math.erf)(f64(x))], why="the evaluator rounds small integers before the function")
