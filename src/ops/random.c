@@ -35,7 +35,7 @@ static void random_start(Mt19937 *g, const RandomAttrs *a)
 static sdx_status random_type(Infer *c, DTypeSet set)
 {
     int64_t d = ((const RandomAttrs *)c->args)->dtype;
-    if (d == OP_INT_ABSENT) d = c->in[0]->elem;
+    if (d == OP_INT_ABSENT && c->n_in) d = c->in[0]->elem;
     if (d == DT_NONE) return SDX_OK;
     DType type = d > 0 && d < DT_COUNT ? (DType)d : DT_NONE;
     if (!sdx_dtype_in(type, set))
@@ -69,7 +69,7 @@ static sdx_status random_output(Run *r, Tensor *y)
     const RandomAttrs *a = r->args;
     bool like = r->n_in > 0;
     *y = (Tensor){ .dtype = (DType)a->dtype };
-    if (a->dtype == OP_INT_ABSENT) y->dtype = r->in[0]->t.dtype;
+    if (a->dtype == OP_INT_ABSENT && like) y->dtype = r->in[0]->t.dtype;
     y->rank = like ? r->in[0]->t.rank : (int)a->shape.n;
     const int64_t *dims = like ? r->in[0]->t.dims : a->shape.v;
     if (y->rank) memcpy(y->dims, dims, (size_t)y->rank * sizeof *dims);

@@ -227,7 +227,8 @@ static sdx_status maxroipool_infer(Infer *c)
     return SDX_OK;
 }
 
-static int64_t roi_clamp(double v, int64_t n) { return v < 0 ? 0 : v > (double)n ? n : (int64_t)v; }
+/* NaN is 0. */
+static int64_t roi_clamp(double v, int64_t n) { return !(v > 0) ? 0 : v > (double)n ? n : (int64_t)v; }
 
 static sdx_status maxroipool_run(Run *r)
 {
