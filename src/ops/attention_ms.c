@@ -738,7 +738,7 @@ static const AttrSpec decoder_attrs[] = {
 static const OpVer float_vers[] = { { 1, { TS_F32_16, TS_F32_16 } }, { 0 } };
 static const OpVer quantized_vers[] = { { 1, { TS_I8 | TS_U8, TS_I8 | TS_U8, TS_F32 | TS_F16 } }, { 0 } };
 
-#define MS_OP(Name, prefix, signature, versions)                                                                       \
+#define MS_OP(Name, prefix, signature, versions, weights)                                                              \
     static sdx_status prefix##_infer(Infer *c) { return ms_infer(c, &prefix##_roles); }                                \
     static sdx_status prefix##_prepare(Prepare *p) { return ms_prepare(p, &prefix##_roles); }                          \
     const OpDef sdx_op_ms_##Name = {                                                                                   \
@@ -749,11 +749,12 @@ static const OpVer quantized_vers[] = { { 1, { TS_I8 | TS_U8, TS_I8 | TS_U8, TS_
         .attrs_size = sizeof(MsAttrs),                                                                                 \
         .vers = versions,                                                                                              \
         .flags = OP_F32_MATH | OP_LAZY_PACK,                                                                           \
+        .packed = weights,                                                                                             \
         .infer = prefix##_infer,                                                                                       \
         .cpu = { prefix##_prepare, ms_run },                                                                           \
     };
-MS_OP(Attention, attention, "T,T,T?,i32?,T?,T?,i32?->T,T?", float_vers)
-MS_OP(DecoderMaskedSelfAttention, self, "T,T,T,i32?,T,T?,i32,i32?,i32?->T,T?", float_vers)
-MS_OP(QAttention, quantized, "T,U,V,V,V,i32?,T?,U?,V?->V,V?", quantized_vers)
-MS_OP(MultiHeadAttention, multi, "T,T?,T?,T?,i32?,T?,T?,T?,i32?,i32?->T,T?,T?,U?", float_vers)
-MS_OP(DecoderMaskedMultiHeadAttention, decoder, "T,T?,T?,i32?,T?,T?,T?,i32?,i32?,i32?,T?->T,T?,T?,U?", float_vers)
+MS_OP(Attention, attention, "T,T,T?,i32?,T?,T?,i32?->T,T?", float_vers, 1u << 1)
+MS_OP(DecoderMaskedSelfAttention, self, "T,T,T,i32?,T,T?,i32,i32?,i32?->T,T?", float_vers, 1u << 1)
+MS_OP(QAttention, quantized, "T,U,V,V,V,i32?,T?,U?,V?->V,V?", quantized_vers, 0)
+MS_OP(MultiHeadAttention, multi, "T,T?,T?,T?,i32?,T?,T?,T?,i32?,i32?->T,T?,T?,U?", float_vers, 0)
+MS_OP(DecoderMaskedMultiHeadAttention, decoder, "T,T?,T?,i32?,T?,T?,T?,i32?,i32?,i32?,T?->T,T?,T?,U?", float_vers, 0)
