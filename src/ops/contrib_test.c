@@ -29,9 +29,9 @@ OP_FAILS(fused_matmul_sizes, "y = com.microsoft.FusedMatMul <transB = 1> (a, b)"
 OP_CASE(gather_block_zero, "y = com.microsoft.GatherBlockQuantized <bits = 4, block_size = 16> (d, i, s, z)",
         IN("uint8[2,1] d {33, 67}"), IN("int64[1] i {1}"), IN("float[2,1] s {1, 2}"), IN("uint8[2,1] z {0, 1}"),
         OUT("float[1,2] y {4, 6}"))
-OP_FAILS(gather_block_outside, "y = com.microsoft.GatherBlockQuantized <bits = 8, block_size = 16> (d, i, s)",
-         SDX_RUN_FAILED, "index 2 is outside", IN("uint8[2,1] d {33, 67}"), IN("int64[1] i {2}"),
-         IN("float[2,1] s {1, 2}"))
+OP_CASE(gather_block_outside, "y = com.microsoft.GatherBlockQuantized <bits = 8, block_size = 16> (d, i, s)",
+        IN("uint8[2,1] d {33, 130}"), IN("int64[3] i {2, -1, -3}"), IN("float[2,1] s {1, 2}"),
+        OUT("float[3,1] y {0, 4, 0}"))
 OP_FAILS(gather_block_zeros, "y = com.microsoft.GatherBlockQuantized <bits = 8, block_size = 16> (d, i, s, z)",
          SDX_RUN_FAILED, "zero points", IN("uint8[2,1] d {33, 67}"), IN("int64[1] i {1}"), IN("float[2,1] s {1, 2}"),
          IN("uint8[1,1] z {0}"))

@@ -2,7 +2,8 @@
  *
  * Blocks of block_size elements along quantize_axis have a scale each, and a zero point. uint8 data of 2 or 4 bits is
  * packed along the last axis, low bits first, and so are its zero points, row by row in whole bytes. Without zero points
- * uint8 stands for the middle of its range, other types for 0. */
+ * uint8 stands for the middle of its range, other types for 0. An index out of range gives zeros, as the operator's
+ * description says. */
 #include <string.h>
 
 #include "ops/axis3.h"
@@ -100,9 +101,9 @@ static void block_range(void *arg, int64_t from, int64_t to, int worker)
     const BlockJob *j = arg;
     Tensor y = j->y;
     for (int64_t u = from; u < to; u++) {
-        int64_t first = (u / j->n_index * j->at.n + j->index[u % j->n_index]) * j->at.inner;
+        int64_t index = j->index[u % j->n_index], first = (u / j->n_index * j->at.n + index) * j->at.inner;
         for (int64_t i = 0; i < j->at.inner; i++)
-            sdx_tensor_set_double(&y, u * j->at.inner + i, block_element(j, first + i));
+            sdx_tensor_set_double(&y, u * j->at.inner + i, index < 0 ? 0 : block_element(j, first + i));
     }
 }
 
@@ -131,9 +132,7 @@ static sdx_status block_run(Run *r)
     for (int64_t i = 0; i < j.n_index; i++) {
         int64_t v = sdx_tensor_get_int(indices, i);
         index[i] = v < 0 ? v + j.at.n : v;
-        if (index[i] < 0 || index[i] >= j.at.n)
-            return sdx_run_fail(r, "index %lld is outside [-%lld, %lld)", (long long)v, (long long)j.at.n,
-                                (long long)j.at.n);
+        if (index[i] >= j.at.n) index[i] = -1;
     }
     j.index = index;
     for (int k = 0; k < gather; k++) dims[rank++] = logical.dims[k];
