@@ -135,8 +135,12 @@ const char *sdx_bmp_read(Image *image, const uint8_t *bytes, size_t nbytes)
     const char *why = header_read(&b, bytes, nbytes);
     if (why) return why;
     uint64_t stride = ((uint64_t)b.width * b.bits + 31) / 32 * 4, have = (uint64_t)(bytes + nbytes - b.rows);
-    /* A pair of bytes makes at most 255 pixels, or ends a line: sizes that no data stands behind take no memory. */
-    if (b.runs ? have / 2 < b.height : stride && have / stride < b.height) return "a truncated BMP";
+    /* Sizes that no data stands behind take no memory. A pair of bytes makes at most 255 pixels, or ends a line, whose
+     * rest then is free: so many pixels a byte leave room for pictures that are all but empty. */
+    enum { PIXELS_PER_BYTE = 4096 };
+    if (b.runs ? have / 2 < b.height || (uint64_t)b.width * b.height / PIXELS_PER_BYTE > have
+               : stride && have / stride < b.height)
+        return "a truncated BMP";
     if ((why = sdx_image_room(image, b.width, b.height, 3))) return why;
     if (b.runs) return runs_read(&b, image, bytes + nbytes);
     for (uint32_t y = 0; y < b.height; y++) {

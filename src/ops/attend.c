@@ -165,5 +165,5 @@ void sdx_attend_run(const Run *r, const Attend *s, const Attn *a)
         sdx_run_range(r, 2 * a->batches * a->kv_heads, grain_for(a->keys * (a->size + a->v_size) / 2), pack_range, &j);
         own.packed = j.packed;
     }
-    sdx_run_range(r, s->plan.units, work >= 65536 ? 1 : (int64_t)(65536 / work) + 1, attend_range, &j);
+    sdx_run_range(r, s->plan.units, work >= 65536 ? 1 : (int64_t)(65536 / (work + 1)) + 1, attend_range, &j);
 }
