@@ -83,7 +83,7 @@ static void gemm_f32(const Kern *kern, GemmPlan g, const float *a, const float *
 }
 
 /* Is a unit of m rows done where keys and values lie? Packing them costs as much as some rows of a product. */
-static bool is_few(const Attn *a, size_t m) { return a->rows == 1 && m <= 4; }
+static bool is_few(const Attn *a, size_t m) { return a->rows <= 4 && m <= 4 && !a->packed; }
 
 /* A head's packed keys, and the values behind them. */
 static float *packed_head(const Attn *a, const AttnPlan *p, int64_t b, int64_t kv, float *packed)

@@ -184,6 +184,7 @@ static void hidden(void)
     run_case(&(Case){ 2, 3, 3, 260, 270, 8, 8, .causal = true, .left = 40, .right = -1, .past = 5 });
     run_case(&(Case){ 2, 2, 2, 100, 90, 8, 8, .left = 3, .right = 7, .past = -20, .lengths = true });
     run_case(&(Case){ 2, 4, 1, 1, 50, 8, 8, .causal = true, .left = 9, .right = -1, .past = 30 });
+    run_case(&(Case){ 2, 3, 3, 3, 150, 40, 8, .causal = true, .left = -1, .right = -1, .past = 140, .flat = true });
 }
 
 static void biased(void)
