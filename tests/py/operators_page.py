@@ -13,7 +13,9 @@ text where that evaluator has no answer or another one (listed at the end). Half
 float32, rounded once. {agree} of {all} cases agree.
 
 `native`: the operator's own code. `rewritten`: as other operators, when the model is read. Types are those of the newest
-version; what does not run or agree yet is in the last column. `sdx coverage` prints the same list of a build.
+version; what does not run or agree yet is in the last column. Elementwise operators are also tried with numbers of the whole
+range, infinities and NaN, in lengths that no vector divides. `sdx coverage` prints the list of a build, with the operators
+of other domains.
 
 | abbreviation | types |
 |---|---|
@@ -90,21 +92,6 @@ def standard_table(domain, cases_of, failed, listed, newest, versions):
     return lines + [""]
 
 
-def other_table(domain, names, listed):
-    lines = [f"## {domain}, outside the standard's list" if domain == "ai.onnx" else f"## {domain}", "", "| operator | versions | types | how |", "|---|---|---|---|"]
-    for name in sorted(names):
-        r = listed[domain, name]
-        since = ", ".join(str(x["since_version"]) for x in reversed(r))
-        lines.append(f"| {name} | {since} | {cell(short(r[0]['types']))} | {r[0]['how']} |")
-    return lines + [""]
-
-
-def short(types):
-    """"T: float,double" of the build's list, in the page's groups."""
-    parts = [p.split(": ") for p in types.split("; ") if p]
-    return "; ".join(f"{v}: {grouped([f'tensor({k})' for k in kinds.split(',')])}" for v, kinds in parts)
-
-
 def page(made, failed, reasons, listed, schemas):
     import onnx
     newest, versions, cases_of = {}, collections.defaultdict(set), collections.defaultdict(list)
@@ -119,12 +106,6 @@ def page(made, failed, reasons, listed, schemas):
     domains = sorted({d for d, _ in newest})
     for d in domains:
         lines += standard_table(d, cases_of, failed, listed, newest, versions)
-    others = collections.defaultdict(list)
-    for d, name in listed:
-        if (d, name) not in newest:
-            others[d].append(name)
-    for d in sorted(others):
-        lines += other_table(d, others[d], listed)
     lines += ["## Where the evaluator is not the reference", "", "| operator | reason |", "|---|---|"]
     for (d, name), why in sorted(reasons.items()):
         lines.append(f"| {d + '.' if d else ''}{name} | {cell('; '.join(sorted(why)))} |")
