@@ -154,8 +154,9 @@ static bool known_tensor(const Value *v, Tensor *t, int64_t *data)
     if (v->type.elem != DT_INT64 && v->type.elem != DT_INT32) return false;
     *t = (Tensor){ .dtype = v->type.elem, .rank = v->type.shape.rank, .data = data };
     memcpy(t->dims, v->type.shape.dims, (size_t)t->rank * sizeof *t->dims);
+    int64_t count; /* of the shape, which a file may declare as it likes */
     int n = sdx_known_ints(v, data, SDX_DIMVEC_MAX);
-    if (n < 0 || n != sdx_tensor_count(t)) return false;
+    if (n < 0 || !sdx_shape_count(t->dims, t->rank, &count) || n != count) return false;
     if (t->dtype != DT_INT32) return true;
     int32_t *narrow = t->data;
     for (int i = 0; i < n; i++) {
