@@ -105,7 +105,17 @@ def shrink(c):
     x = c.x(0, 2, 3)
     if "int" in c.elem(0):
         return Case([x], want=[x], why="the evaluator takes 64-bit integers through double")
-    return Case([x], {"lambd": 1.5, "bias": 0.5})
+
+    def want(v):
+        v = f64(v)
+        return [np.where(np.isnan(v), v, np.where(v > 1.5, v - 0.5, np.where(v < -1.5, v + 0.5, 0)))]
+
+    return Case([x], {"lambd": 1.5, "bias": 0.5}, want=want, why="the evaluator makes 0 of NaN")
+
+
+@recipe("ThresholdedRelu")
+def thresholdedrelu(c):
+    return Case([c.x(0, 2, 3)], want=lambda x: [np.where(f64(x) <= 1, 0, f64(x))], why="the evaluator makes 0 of NaN")
 
 
 @recipe("Erf")

@@ -345,10 +345,11 @@ V_INLINE vf32 v_elu(vf32 x, vf32 alpha) { return v_sel(v_lt(x, v_zero()), v_mul(
 V_INLINE vf32 v_selu(vf32 x, vf32 alpha, vf32 gamma) { return v_mul(gamma, v_elu(x, alpha)); }
 V_INLINE vf32 v_celu(vf32 x, vf32 alpha) { return v_sel(v_lt(x, v_zero()), v_mul(alpha, v_expm1(v_div(x, alpha))), x); }
 V_INLINE vf32 v_leakyrelu(vf32 x, vf32 alpha) { return v_sel(v_lt(x, v_zero()), v_mul(alpha, x), x); }
-V_INLINE vf32 v_thresholdedrelu(vf32 x, vf32 alpha) { return v_sel(v_gt(x, alpha), x, v_zero()); }
+V_INLINE vf32 v_thresholdedrelu(vf32 x, vf32 alpha) { return v_sel(v_le(x, alpha), v_zero(), x); }
 V_INLINE vf32 v_shrink(vf32 x, vf32 lambd, vf32 bias)
 {
-    return v_sel(v_gt(x, lambd), v_sub(x, bias), v_sel(v_lt(x, v_neg(lambd)), v_add(x, bias), v_zero()));
+    vf32 inner = v_sel(v_isnan(x), x, v_zero());
+    return v_sel(v_gt(x, lambd), v_sub(x, bias), v_sel(v_lt(x, v_neg(lambd)), v_add(x, bias), inner));
 }
 V_INLINE vf32 v_clip(vf32 x, vf32 lo, vf32 hi) { return v_clamp(x, lo, hi); }
 
