@@ -144,9 +144,11 @@ sdx_status sdx_api_run(sdx_session *s, const RunSpec *spec, const char *const *i
 {
     RunArrays r;
     TRY(arrays_init(&r, n_in, n_out, err));
+    sdx_session_retain(s); /* somebody may let go of it meanwhile */
     sdx_status st = arrays_fill(&r, inputs, n_in, outputs, n_out, err);
     if (st == SDX_OK) st = run_call(s, spec, in_names, &r, n_in, out_names, n_out, options, err);
     arrays_finish(&r, outputs, n_out, st);
+    sdx_session_release(s);
     return st;
 }
 
