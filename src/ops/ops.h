@@ -204,6 +204,7 @@ sdx_status sdx_run_trip(Run *r); /* one more loop trip: LIMIT_TRIPS, CANCELLED, 
 /* Runs a nested graph; in/out are its formal inputs and outputs, out filled with owned data. */
 sdx_status sdx_run_graph(Run *r, Graph *body, const Datum *const *in, int n_in, Datum *out, int n_out);
 sdx_status sdx_run_fail(const Run *r, const char *fmt, ...) SDX_PRINTF(2, 3); /* RUN_FAILED, node named */
+sdx_status sdx_run_fail_as(const Run *r, sdx_status code, const char *fmt, ...) SDX_PRINTF(3, 4);
 
 /* Splits [0, n) into chunks of `grain` and runs fn(arg, from, to, worker) over the pool. grain depends on shapes. */
 typedef void (*RangeFn)(void *arg, int64_t from, int64_t to, int worker);

@@ -27,6 +27,15 @@ sdx_status sdx_run_fail(const Run *r, const char *fmt, ...)
     return st;
 }
 
+sdx_status sdx_run_fail_as(const Run *r, sdx_status code, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    sdx_status st = fail_at(r->node, r->err, code, fmt, ap);
+    va_end(ap);
+    return st;
+}
+
 sdx_status sdx_prepare_fail(const Prepare *p, sdx_status code, const char *fmt, ...)
 {
     va_list ap;

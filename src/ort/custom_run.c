@@ -61,7 +61,8 @@ static sdx_status compute(OrtKernelContext *c)
 {
     OrtStatus *st = sdx_custom_guard(call_compute, c);
     if (!st) return finish_outputs(c);
-    sdx_status code = sdx_run_fail(c->run, "%s", sdx_ort_GetErrorMessage(st));
+    sdx_status code = sdx_run_fail_as(c->run, sdx_ort_foreign(sdx_ort_GetErrorCode(st)), "%s",
+                                      sdx_ort_GetErrorMessage(st));
     sdx_ort_ReleaseStatus(st);
     return code;
 }

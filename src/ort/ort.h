@@ -219,6 +219,8 @@ int sdx_ort_dtype_code(DType d);
 OrtStatus *sdx_ort_fail(OrtErrorCode code, const char *fmt, ...) SDX_PRINTF(2, 3);
 /* The status for a library error; NULL for SDX_OK. */
 OrtStatus *sdx_ort_status(sdx_status st, const Err *err);
+/* The code of a client's kernel on its way through the engine: sdx_ort_status gives it back as it was. */
+sdx_status sdx_ort_foreign(OrtErrorCode code);
 OrtStatus *sdx_ort_no_memory(void);
 OrtStatus *sdx_ort_null(const char *what); /* "... is NULL" */
 char *sdx_ort_strdup(OrtAllocator *a, const char *s);

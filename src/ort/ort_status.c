@@ -33,6 +33,14 @@ OrtStatus *sdx_ort_fail(OrtErrorCode code, const char *fmt, ...)
     return sdx_ort_CreateStatus(code, text);
 }
 
+/* Above every status of the engine. */
+enum { FOREIGN = 64 };
+
+sdx_status sdx_ort_foreign(OrtErrorCode code)
+{
+    return code > ORT_OK && (int)code < FOREIGN ? (sdx_status)(FOREIGN + (int)code) : SDX_RUN_FAILED;
+}
+
 OrtStatus *sdx_ort_status(sdx_status st, const Err *err)
 {
     static const OrtErrorCode codes[] = {
@@ -45,6 +53,7 @@ OrtStatus *sdx_ort_status(sdx_status st, const Err *err)
         [SDX_INTERNAL] = ORT_RUNTIME_EXCEPTION,
     };
     if (st == SDX_OK) return NULL;
+    if ((int)st > FOREIGN) return sdx_ort_CreateStatus((OrtErrorCode)((int)st - FOREIGN), err->text);
     OrtErrorCode code = (size_t)st < sizeof codes / sizeof *codes ? codes[st] : ORT_FAIL;
     return sdx_ort_CreateStatus(code == ORT_OK ? ORT_FAIL : code, err->text);
 }
