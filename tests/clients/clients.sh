@@ -95,6 +95,35 @@ client_c() {
   $work/client $models
 }
 
+# The official C++ headers, out of Debian's package libonnxruntime-dev of a suite, which is not installed: DIR/include.
+debian_headers() {
+  local suite=$1 dir=$2
+  [ -d $dir/include ] && return
+  mkdir -p $dir/lists/partial $dir/cache/archives/partial $dir/parts
+  sed -E "/^Suites:/s/.*/Suites: $suite/; /^$/,\$d" /etc/apt/sources.list.d/debian.sources >$dir/parts/debian.sources
+  local private="-o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts=$dir/parts -o Dir::State::Lists=$dir/lists"
+  private+=" -o Dir::Cache=$dir/cache -o Acquire::Languages=none -o APT::Sandbox::User=root"
+  apt-get $private -qq update
+  (cd $dir && apt-get $private -qq download libonnxruntime-dev && dpkg-deb -x libonnxruntime-dev_*.deb unpacked)
+  mv $dir/unpacked/usr/include/onnxruntime $dir/include
+  rm -r $dir/lists $dir/cache $dir/unpacked
+}
+
+# Two versions of the headers: 1.21, and 1.23, which can make models.
+client_cpp() {
+  lacks g++ && return; lacks apt-get && return
+  [ -f /etc/apt/sources.list.d/debian.sources ] || { echo "skipped: no Debian"; return; }
+  local suite dir file
+  for suite in trixie forky; do
+    dir=$work/cpp/$suite
+    debian_headers $suite $dir || return 1
+    for file in $here/cpp/*.cpp; do
+      g++ -std=c++17 -Wall -Wextra -isystem $dir/include -c -o $dir/$(basename $file .cpp).o $file || return 1
+    done
+    g++ -o $dir/client $dir/*.o $lib -Wl,-rpath,$libdir -pthread && $dir/client $models || return 1
+  done
+}
+
 client_nulls() { "$python" $here/nulls.py $lib; }
 
 # The package looks for a package `onnxruntime` with the library in it: this one has ours.
@@ -121,7 +150,7 @@ client_table() {
 
 mkdir -p $work
 "$python" $here/models.py $models
-[ $# -gt 0 ] || set -- table nulls c go java node rust sherpa extensions genai
+[ $# -gt 0 ] || set -- table nulls c cpp go java node rust sherpa extensions genai
 failed=0
 for client in "$@"; do
   if client_$client >$work/$client.out 2>&1; then

@@ -61,7 +61,28 @@ def write_all(folder):
                             h.make_node("Add", ["z", "x"], ["y"])],
          [tensor("x", T.FLOAT, ["n"]), tensor("s", T.STRING, ["k"])], [tensor("y", T.FLOAT, None), tensor("u", T.STRING, None)],
          domains=["test.custom"])
+    custom_in_cpp(folder)
 
+
+def custom_in_cpp(folder):
+    def node(op, ins, outs, **kw):
+        return h.make_node(op, ins, outs, domain="test.cpp", **kw)
+
+    def model(name, nodes, ins, outs, inits=()):
+        save(folder, name, nodes, ins, outs, inits, domains=["test.cpp"])
+
+    a, b, y = (tensor(name, T.FLOAT, ["n"]) for name in "aby")
+    bias = numpy_helper.from_array(np.array([3], np.float32), "bias")
+    about = dict(scale=2.0, mode="sum", steps=[1, 2], weights=[0.5, 0.25], table=numpy_helper.from_array(np.array([10], np.float32)))
+    model("cpp_custom", [node("Blend", ["x", "", "bias"], ["p"], name="first", **about),
+                         node("Blend", ["x", "bias"], ["q"], name="second", **about), node("Plus", ["p", "q"], ["y"])],
+          [tensor("x", T.FLOAT, ["n"])], [y], [bias])
+    model("cpp_plus", [node("Plus", ["a", "b"], ["y"])], [a, tensor("b", T.FLOAT, ["m"])], [y])
+    model("cpp_lite", [node("Mix", ["a", "b"], ["both"]), node("Mix", ["a"], ["alone"]), node("Repeat", ["s"], ["t"], times=3)],
+          [a, b, tensor("s", T.STRING, ["k"])],
+          [tensor("both", T.FLOAT, ["n"]), tensor("alone", T.FLOAT, ["n"]), tensor("t", T.STRING, ["k"])])
+    model("cpp_refuse", [node("Refuse", ["a"], ["y"])], [a], [y])
+    model("cpp_fall", [node("Fall", ["a"], ["y"])], [a], [y])
 
 if __name__ == "__main__":
     write_all(sys.argv[1])
