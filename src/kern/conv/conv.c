@@ -1,7 +1,5 @@
 #include "kern/conv/conv.h"
 
-#include <float.h>
-#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -62,16 +60,11 @@ static void conv_pack_panel(const Kern *kern, const ConvWeights *w, const float 
     }
 }
 
-static void conv_flush(float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) x[i] = fabsf(x[i]) < FLT_MIN ? 0 : x[i];
-}
-
 void sdx_conv_f32_pack_any(const Kern *kern, const ConvWeights *w, size_t groups, size_t c_in, size_t c_out, bool flush,
                            float *packed)
 {
     float *to = packed;
-    size_t nr = kern->gemm_f32_nr, n = c_out / groups, cg = c_in / groups;
+    size_t nr = kern->gemm_f32_nr, n = c_out / groups, cg = c_in / groups, panel = cg * weights_taps(w) * nr;
     if (sdx_conv_is_spread(groups, c_in, c_out)) {
         /* Lines are rows of the kernel, then channels of the group; a line has a weight for each output. */
         for (size_t line = 0; line < w->count[0] * w->count[1]; line++)
@@ -79,12 +72,14 @@ void sdx_conv_f32_pack_any(const Kern *kern, const ConvWeights *w, size_t groups
                 for (size_t t = line * w->count[2]; t < (line + 1) * w->count[2]; t++)
                     for (size_t o = 0; o < c_out; o++)
                         *to++ = w->w[(ptrdiff_t)(o / n * w->w_g + o % n * w->w_o + c * w->w_c) + weights_tap(w, t)];
+        if (flush) sdx_f32_flush(packed, (size_t)(to - packed));
     } else {
         for (size_t g = 0; g < groups; g++)
-            for (size_t o = 0; o < n; o += nr, to += cg * weights_taps(w) * nr)
+            for (size_t o = 0; o < n; o += nr, to += panel) {
                 conv_pack_panel(kern, w, w->w + g * w->w_g + o * w->w_o, cg, min_size(nr, n - o), to);
+                if (flush) sdx_f32_flush(to, panel);
+            }
     }
-    if (flush) conv_flush(packed, (size_t)(to - packed));
 }
 
 static size_t conv_taps(const ConvPlan *p) { return p->dim[D].kernel * p->dim[H].kernel * p->dim[W].kernel; }

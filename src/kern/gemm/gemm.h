@@ -56,6 +56,9 @@ bool sdx_gemm_f32_pack_size(const Kern *kern, size_t k, size_t n, size_t *nfloat
 void sdx_gemm_f32_pack(const Kern *kern, const float *b, size_t ldb, unsigned form, size_t k, size_t n, size_t panel,
                        size_t npanel, bool flush, float *packed);
 
+/* Subnormals become zero. */
+void sdx_f32_flush(float *x, size_t n);
+
 /* Fills the lower part of a plan whose upper part (sizes, strides, forms) is set. */
 void sdx_gemm_f32_plan(const Kern *kern, GemmPlan *p);
 
